@@ -302,7 +302,8 @@ def with_more_rows(tests: list[ShareTest]) -> str:
     if test is None:
         return ""
     n = test.worth[0] + test.worth[1]
-    seen = n >= min(SEEN, n.max())
+    least = min(SEEN, n.max())
+    seen = n >= least
     for power in (POWER, 0.0):
         own = [replace(one, delta=ndtr(ndtri(one.delta) - power)) for one in tests]
         k, most = 1.0, max(one.needs for one in own) / SEEN
@@ -316,7 +317,7 @@ def with_more_rows(tests: list[ShareTest]) -> str:
                     f"times as many would do: {math.ceil(k * A**2 / S)} positives"
                 )
     best = np.where(seen, test.metric.of_every_cut(test.sums[0])[0], 0.0).max()
-    few = f"; the best {test.metric.name} of {SEEN} alerts or more is {best:.4g}"
+    few = f"; the best {test.metric.name} of {least:.4g} alerts or more is {best:.4g}"
     if best <= test.bound:
         return f"{few}, so no number of rows of this kind would do"
     return f"{few}: more rows and a greater first_test may do" if len(tests) == 1 else ""
