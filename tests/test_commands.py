@@ -100,6 +100,9 @@ class TestThresholds:
         options = {"metric": "f1", "constraints": {"recall": 0.5}, "confidence_level": 0.9}
         grouped = go.optimize_thresholds(y, p, groups=np.arange(600) // 4, **options)
         assert promised["thresholds"] == grouped.tolist()
+        early = report(f"{level} --constraint precision=0.3 --first-test 30")["thresholds"]
+        options["constraints"] = {"precision": 0.3}
+        assert early == go.optimize_thresholds(y, p, first_test=30, **options).tolist()
         rows, n = np.unique(np.stack([y, p.round(1), w]), axis=1, return_counts=True)
         write("table.csv", dict(zip("ypw", rows, strict=True)) | {"n": n})
         write("every.csv", {"y": y, "p": p.round(1), "w": w})
@@ -117,6 +120,10 @@ class TestThresholds:
             f"{level} --constraint f1=0.3": "f_beta is no share of rows",
             f"{level} --constraint precision=0.99": "--constraint precision >= 0.99 cannot be kept",
             level: "--confidence-level is for what --constraint promises",
+            f"{level} --first-test 2".replace(" --confidence-level 0.9", ""):
+                "--first-test is for what --constraint promises",
+            f"{level} --constraint recall=0.5 --first-test 2": "first-test is for a precision on",
+            f"{level} --constraint precision=0.5 --first-test -1": "must be a whole number >= 0",
         }.items():  # fmt: skip
             assert words in refused(wrong)
 
