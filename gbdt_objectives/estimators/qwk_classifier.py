@@ -571,12 +571,21 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
         P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
         out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
-        of least BIC. A mean of models says more about the class than one, so b > 1 makes the curve
+        of least BIC, of AIC for the first slope; a warning says where there is none, and each row
+        gets the same probabilities. A mean of models says more about the class than one, so b > 1 makes the curve
         steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes best for QWK, not
         the most probable ones. Columns are in the order of ``classes_``, 0 without rows.
         """
         score = self.predict_score(X)  # which says if it is not fitted
-        return np.asarray(self.probability_curve_(score))
+        p = np.asarray(self.probability_curve_(score))
+        curve = getattr(self.probability_curve_, "fitted", self.probability_curve_)
+        if getattr(curve, "is_flat", False):
+            warn(
+                "predict_proba gives each row the same probabilities, the shares of the classes: "
+                "the out-of-fold scores do not tell classes apart by more than chance, so train on "
+                "more rows or better features"
+            )
+        return p
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""
