@@ -25,7 +25,7 @@ from gbdt_objectives._steps.steps import (
 )
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
-FIRST_SLOPE = 2.0  # its cost, AIC's: experiments/ordinal_probabilities/few_rows.py
+FIRST_SLOPE = 0.0  # its cost in BIC: experiments/ordinal_probabilities/few_rows.py
 PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes
 
 
@@ -67,7 +67,7 @@ def fit_ordinal_curve(
     position: Array, score: Array, w: Array | None, K: int, stretch: float = 1.0, n_models: int = 1
 ) -> OrdinalCurve:
     """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots,
-    pooled where it falls; the first slope costs less, as in AIC. Rows have weight above 0 and
+    pooled where it falls; the first slope is for nothing. Rows have weight above 0 and
     rising scores, of one model each; the curve is for means of ``n_models`` with ``stretch``, and
     steeper."""
     v = np.ones(len(score)) if w is None else w.astype(np.float64)

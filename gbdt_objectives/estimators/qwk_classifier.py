@@ -592,11 +592,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
         P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
         out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
-        of least BIC, of AIC for the first slope. A warning says where there is none, and each row
+        of least BIC. A warning says where scores do not rise with the class, and so each row
         gets the same probabilities. A mean of models says more about the class than one, so b > 1
         makes the curve steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes
-        best for QWK, not the most probable ones. Columns are in the order of ``classes_``, 0 without
-        rows.
+        best for QWK, not the most probable ones. Columns are in the order of ``classes_``, 0
+        without rows.
         """
         score = self.predict_score(X)  # which says if it is not fitted
         p = np.asarray(self.probability_curve_(score))
