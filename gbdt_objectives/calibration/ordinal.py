@@ -79,8 +79,8 @@ def fit_ordinal_curve(
     objective = ordinal_logit_objective(K)
     best, least = np.zeros(len(W)), math.inf
     q, constant = normal_scores(W), np.ones((len(W), 1))
-    slopes = bases(q, W) or [np.column_stack([constant, q])]  # few scores have a line at least
-    for X in [constant, *slopes]:
+    line = [np.column_stack([constant, q])] if len(W) > 1 else []
+    for X in [constant, *(bases(q, W) or line)]:  # few scores have a line at least
         X = X[:, 1:]  # thresholds hold the constant
         f = isotonic(minimize_loss(objective, X, cells), W)
         loss, _ = cells.loss_and_slope(objective, f)
