@@ -276,6 +276,7 @@ def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any])
             elsewhere = {key: f"{where}({key}=...)" for key in made}
             name = f"{kind.__name__}.{name}"
     row = function.__qualname__.removesuffix(".__init__")
+    row = name if "<locals>" in row else row
     return misplaced(name, row, len(args), kwargs, parameters, elsewhere, doc or "")
 
 
