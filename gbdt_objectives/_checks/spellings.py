@@ -39,7 +39,6 @@ EVERYWHERE = {
     "probability": "y_prob y_proba proba prob probs probabilities p_hat confidences posteriors "
     "p? q? preds? score? y_score? y_pred?",
     "sample_weight": "weight sample_weights w weights? counts? var_weights? scale_pos_weight?",
-    "counts": "count freq_weights fweights freq? n? n_trials? repeats? sample_weight?",
     "labels": "classes pos_label? label_range?",
     "labels=range({})": "n_classes num_class num_classes N? K?",
     "labels=range(min_rating, max_rating + 1)": "min_rating max_rating",
@@ -54,8 +53,8 @@ EVERYWHERE = {
     "spread=std ** 2": "std", "input_space='margin'": "logits from_logits",
     "input_space": "input_type?",
     "negative_keep_rate": "sampling_rate neg_sampling_rate negative_rate neg_rate keep_prob "
-    "downsampling_rate keep_rate? rate? r? frac? fraction? alpha? beta? ratio? n? sampling_strategy? "
-    "neg_pos_ratio? max_samples? class_keep_rates? imbalance_alpha? scale_pos_weight? pos_weight?",
+    "downsampling_rate keep_rate? rate? r? frac? fraction? beta? ratio? n? sampling_strategy? "
+    "neg_pos_ratio? max_samples? class_keep_rates? scale_pos_weight? pos_weight?",
     "class_keep_rates": "class_rates rates? keep_rate?", "train_prior": "old_prior source_prior y_bar?",
     "target_prior": "new_prior prior? base_rate? pos_rate? tau? class_weight?",
     "shift": "delta? offset? log_odds?", "delta": "offset? log_odds? intercept?",
@@ -63,7 +62,7 @@ EVERYWHERE = {
     "cv": "n_splits n_folds folds nfold k?", "nfold": "n_splits n_folds k? cv?",
     "metric": "scoring eval_metric metrics objective? loss? feval? custom_metric? average? weights?",
     "eval_metric": "metric metrics? feval? custom_metric?",
-    "method": "algorithm optimizer solver threshold_method methods? scoring?",
+    "method": "algorithm optimizer solver threshold_method methods?",
     "thresholds": "coef cutoffs bins? threshold?",
     "n_starts": "n_trials? n_iter? maxiter?", "n_bins": "num_bins bins?",
     "strategy": "binning bin_strategy adaptive? equal_intervals?",
@@ -97,7 +96,8 @@ ONLY_AT = {
     "train": {"evals": "watchlist", "evals=[(data, name)]": "eval_set? valid_sets? valid_names?"},
     "train cv": {"metric": "metrics eval_metric feval custom_metric", "objective": "fobj loss",
         "num_boost_round": "nrounds num_round num_boost_rounds num_rounds iterations n_estimators "
-        "num_iterations num_trees", _DIRECTION: _DIRECTIONS},
+        "num_iterations num_trees", _DIRECTION: _DIRECTIONS,
+        "set it on the data, weight= of the DMatrix, Dataset or Pool": "weight sample_weight"},
     f"qwk_metric threshold_metric early_stopping {_SEARCH}": {_DIRECTION: _DIRECTIONS},
     "early_stopping": {"rounds": "stopping_rounds patience",
         "leave it out: the first metric decides, and only that": "first_metric_only"},
@@ -112,9 +112,10 @@ ONLY_AT = {
         "write apply_thresholds(score, [{}], labels)": "threshold",
         "leave it out: it takes scores, fit(score, y)": "estimator model"},
     "apply_thresholds ThresholdDisplay.from_predictions": {"thresholds=[{}]": "threshold"},
-    "export export_onnx": {"thresholds=Thresholds([{}], [0, 1])": "threshold",
-        "thresholds=Thresholds(values, {})": "labels", "X": "input_example",
-        "leave it out: the example rows X tell": "target_opset initial_types signature",
+    "export export_onnx Exported.export ServedModel": {"thresholds=Thresholds({}, labels)": "coef cutoffs",
+        "thresholds=Thresholds([{}], [0, 1])": "threshold"},
+    "export export_onnx Exported.export": {"thresholds=Thresholds(values, {})": "labels",
+        "X": "input_example", "leave it out: the example rows X tell": "initial_types signature",
         "shift=log_odds_shift({}={})": "negative_keep_rate positive_keep_rate",
         "shift=log_odds_shift(train_prior=train_prior, target_prior=target_prior)":
             "train_prior target_prior"},
@@ -147,9 +148,14 @@ ONLY_AT = {
     "DownsampledClassifier": {"negative_keep_rate": "class_keep_rates", "n_bags": "n_estimators bags",
         "correction": "method?", "average": "voting?"},
     "negative_downsample_by_key": {"key": "keys user_id groups?"},
-    "pilot_keep_rates": {"floor": "min_rate"}, "delay_distribution": {"delay": "duration T"},
-    "delayed_logloss_objective": {"arrived": "elapsed?"},
+    "pilot_keep_rates": {"floor": "min_rate"}, "delay_distribution": {"delay": "duration? T?"},
     _TEST: {"tol": "eps epsilon", "max_iter": "n_iter max_iterations maxiter"},
+    "optimize_thresholds estimate_prior prior_shift_test calibration_error_test report "
+    "calibration_ratio_by_segment imbalance_shift ThresholdStatistics.of ThresholdStatistics.add "
+    "SegmentStatistics.of ReliabilityDisplay.from_predictions": {
+        "counts": "count freq_weights fweights freq? n? n_trials? repeats? sample_weight?"},
+    "brier_score normalized_entropy expected_calibration_error calibration_error_test "
+    "calibration_refinement": {"labels": "n_classes? num_class? num_classes? classes? min_rating? max_rating?"},
     "focal_objective": {"gamma": "focal_gamma gamma_indct", "alpha": "weight? class_weight? pos_weight?"},
     "objective": {"function": "obj fobj func grad? hess?"}, "objective_from_loss": {"loss": "loss_fn"},
     "check_objective": {"obj": "objective fobj", "api": "framework library", "margins": "y_pred?"},
@@ -223,7 +229,7 @@ CALLS = {
 
 def arguments(code: str) -> list[str]:
     """The arguments that a row writes; none if it says something else."""
-    if code.isidentifier() or code.startswith(("write ", "leave ", "where ")):
+    if code.isidentifier() or code.startswith(("write ", "leave ", "where ", "set ")):
         return [code] * code.isidentifier()
     call: Any = ast.parse(f"f({code})", mode="eval").body
     return [keyword.arg for keyword in call.keywords]
@@ -238,7 +244,8 @@ def known(row: str, word: str, parameters: Collection[str]) -> tuple[str, list[s
         is_open = rows is not EVERYWHERE or not meant
         found = [
             (code.replace("{}", word), word in words.split())
-            for code, words in rows.items() if {word, f"{word}?"} & {*words.split()}
+            for code, words in rows.items()
+            if word in words and {word, f"{word}?"} & {*words.split()}
         ]  # fmt: skip
         found = [one for one in found if {*arguments(one[0])} <= {*parameters}]
         if is_open and (rows is not EVERYWHERE or len(found) == 1):

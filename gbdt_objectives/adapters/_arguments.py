@@ -107,7 +107,7 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
     if function == "cv" and others.get("metrics"):
-        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
+        raise TypeError("cv() got metrics=: write metric=; nothing else is measured")
     _check_evals(evals, parses_names=library.parses_names)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
