@@ -21,7 +21,6 @@ import pytest
 import xgboost as xgb
 from matplotlib import pyplot
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
@@ -49,8 +48,8 @@ FOCAL, QWK, CLASSES = go.focal_objective(2.0), go.qwk_objective(), [0, 1, 2, 3, 
 NAMES: dict[str, Any] = {
     "numpy": np, "pyplot": pyplot, "StratifiedKFold": StratifiedKFold,
     "DecisionTreeClassifier": DecisionTreeClassifier, "X": X, "y": Y, "y_true": Y, "score": P,
-    "probability": P, "y_pred": GRADES, "labels": [0, 1], "values": [0.5], "estimator": PLAIN,
-    "lowest": 0, "highest": 4, "X_val": X, "y_val": Y,
+    "probability": P, "y_pred": GRADES, "labels": [0, 1], "values": [0.5], "estimator": lightgbm.LGBMClassifier(**LEAVES),
+    "lowest": 0, "highest": 4, "X_val": -X, "y_val": Y,
 }  # fmt: skip
 """What stands around a call: columns, and everything that is exported."""
 for _room in ROOMS:
@@ -63,9 +62,9 @@ VALUES: dict[str, Any] = {
     "n_classes": 2, "num_class": 2, "num_classes": 2, "min_rating": 0, "max_rating": 1,
     "label_min": 0, "label_max": 1, "min_value": 0, "max_value": 1, "std": 0.4, "alpha": 0.1,
     "significance_level": 0.1, "min_precision": 0.3, "target_precision": 0.3, "min_recall": 0.3,
-    "target_recall": 0.3, "max_fpr": 0.5, "refit": True, "validation_data": (X, Y),
+    "target_recall": 0.3, "max_fpr": 0.5, "refit": True, "validation_data": (-X, Y),
     "num_iteration": 1, "ntree_limit": 1, "iteration_range": (0, 1), "threshold": 0.5,
-    "thresholds": [0.5], "coef": [0.5], "cost_matrix": 1 - np.eye(2), "costs": 1 - np.eye(2),
+    "thresholds": [0.5], "coef": [0.5], "cutoffs": [0.5], "cost_matrix": 1 - np.eye(2), "costs": 1 - np.eye(2),
     "fp": 1, "fn": 5, "cost_fp": 1, "cost_fn": 5, "negative_keep_rate": 0.5, "beta": 0.5,
     "positive_keep_rate": 0.5, "class_keep_rates": {0: 0.5, 1: 1.0}, "train_prior": 0.5,
     "target_prior": 0.1, "weights": ONES, "groups": SEGMENTS, "segments": SEGMENTS, "cv": 3,
@@ -127,6 +126,9 @@ INSTANCES: list[Any] = [
     go.cross_validate_thresholds(Y, P, method=["exact", "plugin"], cv=3), go.CalibratedClassifier(PLAIN, cv=2).fit(X, Y),
     go.DownsampledClassifier(PLAIN, 0.5).fit(X, Y), go.ThresholdClassifier().fit(P, Y),
     go.estimators.ProbabilityEstimationTree().fit(X, Y), go.serving.ServedModel(SERVED),
+    go.experimental.delay_distribution(2 * ONES, ONES),
+    go.experimental.repair_segments(SERVED, X, Y, [0]),
+    *go.plotting.ReliabilityDisplay.from_predictions(Y, P).curves.values(),
     go.QWKClassifier(LinearRegression(), cv=2).fit(X, GRADES), go.check_objective(FOCAL, Y),
     *(getattr(go.plotting, f"{kind}Display").from_predictions(Y, P)
       for kind in ("Reliability", "ROCHull", "Threshold")),
@@ -153,6 +155,9 @@ OURS: dict[str, Any] = {
 }  # fmt: skip
 """A value of each of our arguments, if the example has none."""
 
+FOCUS, KAPPA = {"eval_metric": go.loss_metric(FOCAL)}, {"metric": go.qwk_metric()}
+STUMP, FEW = DecisionTreeClassifier(max_depth=1), {"cv": 3, "n_repeats": 2}
+QUADRATIC = {"eval_metric": go.qwk_metric()}
 STOPPING = lightgbm.LGBMClassifier(**LEAVES, early_stopping_rounds=2)
 DMATRIX, TWO, EVENT = xgb.DMatrix(X, GRADES), np.c_[1 - P, P], {0: 0.9, 1: 0.1}
 RECALL: Any = {"metric": "recall", "constraints": {"precision": 0.3}}
@@ -161,11 +166,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
               "metric": go.qwk_metric(), "evals": [(xgb.DMatrix(X, GRADES), "v")]},
     "cv": {"params": SHALLOW, "data": DMATRIX, "num_boost_round": 2, "objective": QWK,
            "metric": go.qwk_metric(), "nfold": 2},
-    **{f"{type(one).__name__}.fit": {"X": X, "y": y, "eval_set": [(X.copy(), y)]}
-       for one, y in zip(MODELS[:4], (Y, GRADES, Y, GRADES), strict=True)},
+    **{f"{type(one).__name__}.fit": {"X": X, "y": y, "eval_set": [(-X, y)], **more}
+       for one, y, more in zip(MODELS, (Y, GRADES, Y, GRADES), ({}, {}, FOCUS, QUADRATIC),
+                               strict=False)},
     **dict.fromkeys(("CalibratedClassifier.fit", "DownsampledClassifier.fit"),
-                    {**FITS, "eval_set": [(X.copy(), Y)]}),
-    "CalibratedClassifier": {"estimator": STOPPING}, "QWKClassifier": {"estimator": STOPPING, "objective": QWK},
+                    {**FITS, "eval_set": [(-X, Y)]}),
+    "CalibratedClassifier": {"estimator": STOPPING},
+    "QWKClassifier": {"estimator": STOPPING, "objective": QWK},
     "DownsampledClassifier": {"estimator": STOPPING, "negative_keep_rate": 0.5},
     "early_stopping": {"metric": go.qwk_metric(), "rounds": 3},
     "apply_thresholds": {"score": P, "thresholds": [0.5], "labels": [0, 1]},
@@ -178,33 +185,37 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "imbalance_shift": {"booster": BOOSTER, "X": X, "y": Y},
     **dict.fromkeys(("estimate_prior", "prior_shift_test"), {"probability": P, "train_prior": 0.5}),
     "decide": {"probability": TWO}, "optimize_decisions": {"probability": TWO, "metric": "macro_f1"},
-    "DecisionRule.apply": {"probability": TWO}, "TemperatureCalibrator.predict": {"probability": TWO},
+    **dict.fromkeys(("DecisionRule.apply", "TemperatureCalibrator.predict"), {"probability": TWO}),
     "TemperatureCalibrator.fit": {"probability": TWO, "y": Y},
     "optimize_thresholds": {**COLUMNS, **RECALL}, "ThresholdClassifier": RECALL,
-    "ThresholdStatistics.thresholds": RECALL, "threshold_metric": {"metric": "f1", "label_range": (0, 1)},
-    "qwk_metric": {"label_range": (0, 1)}, "ThresholdDisplay": {"rows": None, "thresholds": RULE}, "kappa_objective": {"cost": "squared", "y_true": Y},
-    "qwk_objective": {"y_true": Y}, "compare_performance": {"first": PLAIN, "second": PLAIN, **FITS,
-                                                           "metric": "f1"},
+    "ThresholdStatistics.thresholds": RECALL,
+    "threshold_metric": {"metric": "f1", "label_range": (0, 1)},
+    "qwk_metric": {"label_range": (0, 1)}, "kappa_objective": {"cost": "squared", "y_true": Y},
+    "ThresholdDisplay": {"rows": None, "thresholds": RULE},
+    "compare_performance": {"first": STUMP, "second": STUMP, **FITS, "metric": "f1", **FEW},
+    "estimate_performance": {"estimator": STUMP, **FITS, "metric": "f1", **FEW},
+    "cross_validate_thresholds": {**COLUMNS, "cv": 3, "n_bootstrap": 0},
+    "choose_calibrator": {**COLUMNS, "cv": 2}, "qwk_objective": {"y_true": Y},
     "objective": {"function": lambda y, z, w: (z - y, np.ones_like(z))},
     "objective_from_loss": {"loss": lambda y, z, w: (z - y) ** 2, "hessian": lambda y, z, w: 2.0},
     "ratio_objective": {"numerator": lambda y, p: ((p - y) ** 2, 2 * (p - y)),
                         "denominator": lambda y, p: (1.0, 0.0)},
     "repair_segments": {"booster": SERVED, "X": X, "y": Y, "segment_features": [0]},
     "Thresholds": {"values": [0.5], "labels": [0, 1]}, "Thresholds.to_sql": {"score": "score"},
-    "ordinal_logit_objective": {"n_classes": 5}, "delay_distribution": {"delay": ONES, "age": 2 * ONES},
+    "ordinal_logit_objective": {"n_classes": 5},
+    "delay_distribution": {"delay": ONES, "age": 2 * ONES},
     "check_objective": {"obj": go.focal_objective(2.0, n_classes=3), "y_true": GRADES % 3},
     "report": {"model": PLAIN.fit(X, Y), **FITS, "path": "page.html"},
     "ThresholdCrossValidation.difference": {"method": "exact", "other": "plugin"},
-    "Link.score": {"reader": lambda z: np.c_[1 - z, z], "n_classes": 2},
 }  # fmt: skip
 """Calls of which more must be said than what is needed."""
 
 MORE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("log_odds_shift", "correct_probability", "correct_margin", "correct_threshold"),
                     {"target_prior": 0.1}),
-    "ordinal_logit_objective": {"thresholds": [0.0, 1.0, 2.0, 3.0]}, "check_objective": {"n_classes": 3},
-    **dict.fromkeys(("train", "cv", "early_stopping"), {"metric": go.qwk_metric()}),
-    "LGBMClassifier.fit": {"eval_metric": go.loss_metric(FOCAL)},
+    "ordinal_logit_objective": {"thresholds": [0.0, 1.0, 2.0, 3.0]},
+    "check_objective": {"n_classes": 3},
+    **dict.fromkeys(("train", "cv", "early_stopping"), KAPPA),
 }  # fmt: skip
 """Values of our arguments that another callable takes in another form."""
 
@@ -241,6 +252,7 @@ def doors() -> Iterator[tuple[str, Callable[..., Any]]]:
             member = getattr(member, "__func__", member)
             asked = str(getattr(member, "__module__", "")).startswith("gbdt_objectives.")
             asked |= name in ("fit", "predict", "predict_proba") and one in MODELS
+            asked |= name == "score" and kind.__name__ in NAMES
             if isinstance(member, FunctionType) and asked and name[0] != "_":
                 is_bound = isinstance(inspect.getattr_static(kind, name), FunctionType)
                 yield row_of(member, kind), getattr(one if is_bound else kind, name)
@@ -251,9 +263,9 @@ DOORS = {
 }
 """All but what is for those who write objectives and metrics, and has names of other places."""
 DOORS |= {
-    "CalibratedClassifier.fit": go.CalibratedClassifier(PLAIN, cv=None).fit,
+    "CalibratedClassifier.fit": go.CalibratedClassifier(PLAIN).fit,
     "DownsampledClassifier.fit": go.DownsampledClassifier(STOPPING, 0.5, correction="offset").fit,
-    "Exported.export": MODELS[3].export,
+    "Exported.export": lightgbm.LGBMClassifier(**LEAVES, objective=LOG_ODDS).fit(X, Y).export,
 }
 WORDS = {
     word.rstrip("?") for rows in (spellings.EVERYWHERE, *spellings.ONLY_AT.values())
@@ -297,19 +309,20 @@ def made(row: str, base: dict[str, Any], **arguments: Any) -> dict[str, Any]:
     return found
 
 
-def typed(answer: str, around: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
+def typed(
+    answer: str, around: dict[str, Any], ours: dict[str, Any], base: dict[str, Any]
+) -> Iterator[dict[str, Any] | None]:
     """The arguments that a remedy writes; None if it is a call of its own, which is made."""
     if answer == spellings.WRITE_OUT:
         rows = np.repeat(np.arange(ROWS), around["counts"])
-        yield {name: column[rows] for name, column in around.items()
-               if name in around["base"] and np.shape(column)[:1] == (ROWS,)}  # fmt: skip
+        yield {name: v[rows] for name, v in base.items() if isinstance(v, np.ndarray)}
     elif answer.startswith("set it on the data"):
         yield {"data": xgb.DMatrix(X, GRADES, weight=ONES)}
     elif answer.startswith("leave it out"):
         yield {}
     for code in re.findall(r"write (\S.+?)(?= for |;|$)", answer.replace(spellings.WRITE_OUT, "")):
         if re.match(r"\w+=$", code):
-            yield {code[:-1]: around["given"](code[:-1])}
+            yield {code[:-1]: ours[code[:-1]]}
         elif re.match(r"\w+=", code):
             yield eval(f"dict({code})", around)
         else:
@@ -321,13 +334,14 @@ def typed(answer: str, around: dict[str, Any]) -> Iterator[dict[str, Any] | None
 def test_a_remedy_is_typed_and_runs(row: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     call, base, names = DOORS[row], example(row), {*parameters(DOORS[row])}
-    kind = getattr(call, "__self__", None)
+    kind, ours = getattr(call, "__self__", None), {**OURS, **base, **MORE.get(row, {})}
     if row == "load":
         go.serving.export(SERVED, "folder")
     call(**made(row, base))
     written = set[str]()
     for word in asked_at(row):
-        value = VALUES.get(word, NAMES.get(word, word))
+        _, meant = spellings.known(row, word, names)
+        value = VALUES.get(word, NAMES.get(word, ours.get(meant[0]) if meant else word))
         with pytest.raises(TypeError) as error:
             call(**base, **{word: value})
         said = str(error.value)
@@ -337,16 +351,99 @@ def test_a_remedy_is_typed_and_runs(row: str, tmp_path, monkeypatch) -> None:
             continue
         answer = said.partition(": ")[2]
         if f"{word}=..." in said or answer == f"pass it to fit, {word}=":  # another call of ours
-            kinds = [call if "pass it to fit" in said else type(kind)]
-            assert word in inspect.signature(getattr(call, "fit", *kinds)).parameters, said
+            takes = (
+                inspect.signature(call.fit).parameters if "to fit" in said else kind.get_params()
+            )
+            assert word in takes, said
             continue
         if answer in written:
             continue
         written.add(answer)
-        around = {**NAMES, **base, "base": base, "model": kind, **VALUES, word: value,
-                  "given": lambda ours: {**OURS, **base, **MORE.get(row, {})}[ours]}  # fmt: skip
-        for arguments in typed(answer, around):
+        around = {**NAMES, **base, "model": kind, **VALUES, word: value}
+        for arguments in typed(answer, around, ours, base):
             if arguments is not None:
                 call(**made(row, base, **arguments))
                 pyplot.close("all")
     assert written or not any(spellings.counterpart(row, w, names) for w in asked_at(row))
+
+
+def test_whatever_answers_a_word_is_typed_above() -> None:
+    """All that is exported, but for what is inside of objectives and metrics."""
+    silent = set()
+    for room in set(ROOMS) - {"adapters", "distributed", "objectives", "metrics"}:
+        module = import_module(f"gbdt_objectives.{room}")
+        for kind in (vars(module).get(name) for name in module.__all__):
+            for name in dir(kind) if isinstance(kind, type) else ():
+                member = inspect.getattr_static(kind, name)
+                member = getattr(member, "__func__", member)
+                if isinstance(member, FunctionType) and (name[0] != "_" or name == "__init__"):
+                    row, names = row_of(member, kind), parameters(member)
+                    if row not in DOORS and any(
+                        spellings.counterpart(row, w, names) for w in WORDS
+                    ):
+                        silent.add(row)
+    assert not silent, "add an object of the class to INSTANCES"
+
+
+def test_a_row_of_one_callable_is_in_force() -> None:
+    commands = {"calibrate", "calibration", "apply"}
+    for called, rows in spellings.ONLY_AT.items():
+        for row in set(called.split()) - commands:
+            names = parameters(DOORS[row])
+            for code, words in rows.items():
+                taken = all(
+                    map({*names}.__contains__, spellings.arguments(code.replace("{}", "a")))
+                )
+                open_words = {word.rstrip("?") for word in words.split()} - {*names}
+                assert open_words, (row, code)
+                assert taken or row in ("train", "cv"), (row, code)
+
+
+def test_a_hint_belongs_to_a_callable() -> None:
+    """The word of an issue: another objective's offset is no log-odds."""
+    names = ["delta", "hessian"]
+    assert spellings.counterpart("huber_objective", "offset", names) == ""
+    said = spellings.unexpected("huber_objective", "huber_objective", "offset", names)
+    assert said.endswith("keyword argument 'offset'; its arguments are delta=, hessian=")
+
+
+TYPED: dict[str, Callable[[Any], Any]] = {
+    "it is an array itself: thresholds[0], list(thresholds), thresholds.values":
+        lambda one: (one[0], list(one), one.values),
+    "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))":
+        lambda one: go.quadratic_weighted_kappa(Y, one.apply(P)),
+    "add them, one + other": lambda one: one + one,
+    "the fitted members have it, .estimator_ or each of .estimators_":
+        lambda one: getattr(one, "estimator_", None) or [*one.estimators_],
+    "its link turns margins into predictions, objective.link.inverse(margin)":
+        lambda one: one.link.inverse(P),
+    "gbdt_objectives.loss_metric(objective) is its loss": go.loss_metric,
+    "to_frame() makes a pandas DataFrame of them": lambda one: one.to_frame(),
+    "probabilities are those of the Classifier": lambda one: sklearn.HistGradientBoostingClassifier,
+}  # fmt: skip
+"""What is typed instead of an attribute."""
+
+
+def test_what_is_written_instead_of_an_attribute_is_there() -> None:
+    answered = set()
+    for one in INSTANCES:
+        bases = {base.__name__ for base in type(one).__mro__}
+        for kinds, rows in spellings.ATTRIBUTES.items():
+            for said, words in rows.items() if bases & {*kinds.split()} else ():
+                answered |= bases & {*kinds.split()}
+                for word in words.split():
+                    if hasattr(one, word):  # as XGBoost's best_iteration, if it stopped
+                        continue
+                    with pytest.raises(AttributeError) as error:
+                        getattr(one, word)
+                    text = str(error.value)
+                    if said.isidentifier() and f"here that is .{said}" in text:
+                        assert hasattr(one, said) or "best_iteration" in said, text
+                    elif said in text and said in TYPED:
+                        assert TYPED[said](one) is not None
+                    elif said in text:  # a place
+                        for place in re.findall(r"gbdt_objectives(?:\.\w+)+", said):
+                            name = place.rpartition(".")[2]
+                            assert "adapters" in place or callable(NAMES[name])
+    left = {kind for kinds in spellings.ATTRIBUTES for kind in kinds.split()} - answered
+    assert left <= {"CatBoost"}

@@ -271,7 +271,8 @@ def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any])
             fit = signature(kind.fit).parameters if hasattr(kind, "fit") else ()
             elsewhere = {key: f"pass it to fit, {key}=" for key in fit}
         else:
-            made = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            bases = kind.__mro__[:-1] if hasattr(kind, "fit") else ()  # results are not made
+            made = {key for base in bases for key in signature(base).parameters}
             where = f"write it where the object is made, {kind.__name__}"
             elsewhere = {key: f"{where}({key}=...)" for key in made}
             name = f"{kind.__name__}.{name}"

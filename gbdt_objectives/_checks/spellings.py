@@ -347,7 +347,7 @@ ATTRIBUTES = {
     "Exported": {"export": "save_model"}, "RegressorMixin": {
         "probabilities are those of the Classifier": "predict_proba"},
     "ClassifierMixin": {"classes_": "labels_"},
-    "Wrapping": {"the fitted members have it, .estimator_ or each of .estimators_":
+    "CalibratedClassifier DownsampledClassifier QWKClassifier": {"the fitted members have it, .estimator_ or each of .estimators_":
         "feature_importances_ best_iteration best_iteration_"},
     "Metric": {CATBOOST: "is_max_optimal evaluate get_final_error", "score": "compute",
         "greater_is_better": "maximize higher_better",
