@@ -14,210 +14,159 @@ from inspect import Parameter
 from types import FunctionType
 from typing import Any
 
-from gbdt_objectives._registry import BY_NAME
-
 
 def each_word(rows: Mapping[str, str]) -> dict[str, str]:
     """{word: what to say}, from {what to say: words}."""
     return {word: said for said, words in rows.items() for word in words.split()}
 
 
+def read_table(text: str, **said: str) -> dict[str, dict[str, str]]:
+    """{callables: {code: words}} of lines "callables | code <- words | code <- words", of which
+    those that are indented go on; ``said`` are names of longer texts."""
+    table = dict[str, dict[str, str]]()
+    for line in re.sub(r"\n +", " ", text).strip().splitlines():
+        key, *rows = line.split(" | ")
+        pairs = (row.split(" <- ") for row in rows)
+        table[key] = {said.get(code, code): words for code, words in pairs}
+    return table
+
+
 WRITE_OUT = (
     "write the rows out, rows = numpy.repeat(numpy.arange(len(counts)), counts), and take these of "
     "each argument, y[rows], of pandas y.iloc[rows]"
 )
-_DIRECTION = "leave it out: the metric knows its direction"
-_DIRECTIONS = "maximize greater_is_better higher_better direction"
 
-# Names that mean the same at every callable that has them. "{}" is the word itself, and "?" a word
-# that has other meanings too: it only makes these arguments the nearest.
-EVERYWHERE = {
-    "y_true": "y target actual y1 rater_a true_labs labels?", "y": "y_true target labels?",
-    "y_pred": "predicted preds predictions y2 rater_b y_hat pred?",
-    "score": "y_score y_scores scores y_prob y_proba preds predictions pred_prob oof oof_preds "
-    "margin? probability? y_pred? X?",
-    "probability": "y_prob y_proba proba prob probs probabilities p_hat confidences posteriors "
-    "p? q? preds? score? y_score? y_pred?",
-    "sample_weight": "weight sample_weights w weights? counts? var_weights? scale_pos_weight?",
-    "labels": "classes pos_label? label_range?",
-    "labels=range({})": "n_classes num_class num_classes N? K?",
-    "labels=range(min_rating, max_rating + 1)": "min_rating max_rating",
-    "label_range": "labels? classes? y_true?",
-    "label_range=(lowest, highest)": "n_classes num_class num_classes",
-    "label_range=(min_rating, max_rating)": "min_rating max_rating",
-    "label_range=(label_min, label_max)": "label_min label_max",
-    "label_range=(min_value, max_value)": "min_value max_value",
-    "n_classes": "num_class num_classes K labels? label_range?",
-    "outputs": "n_classes num_class num_classes",
-    "intercept": "base_score? init_score?", "center": "a mean", "spread": "b var variance",
-    "spread=std ** 2": "std", "input_space='margin'": "logits from_logits",
-    "input_space": "input_type?",
-    "negative_keep_rate": "sampling_rate neg_sampling_rate negative_rate neg_rate keep_prob "
-    "downsampling_rate keep_rate? rate? r? frac? fraction? beta? ratio? n? sampling_strategy? "
-    "neg_pos_ratio? max_samples? class_keep_rates? scale_pos_weight? pos_weight?",
-    "class_keep_rates": "class_rates rates? keep_rate?", "train_prior": "old_prior source_prior y_bar?",
-    "target_prior": "new_prior prior? base_rate? pos_rate? tau? class_weight?",
-    "shift": "delta? offset? log_odds?", "delta": "offset? log_odds? intercept?",
-    "random_state": "seed random_seed rng", "seed": "random_state",
-    "cv": "n_splits n_folds folds nfold k?", "nfold": "n_splits n_folds k? cv?",
-    "metric": "scoring eval_metric metrics objective? loss? feval? custom_metric? average? weights?",
-    "eval_metric": "metric metrics? feval? custom_metric?",
-    "method": "algorithm optimizer solver threshold_method methods?",
-    "thresholds": "coef cutoffs bins? threshold?",
-    "n_starts": "n_trials? n_iter? maxiter?", "n_bins": "num_bins bins?",
-    "strategy": "binning bin_strategy adaptive? equal_intervals?",
-    "confidence_level": "level?", "confidence_level=1 - {}": "alpha significance_level",
-    "n_bootstrap": "n_resamples", "n_resamples": "n_bootstrap", "n_repeats": "repeats n_bootstrap?",
-    "constraints={'precision': {}}": "min_precision target_precision",
-    "constraints={'recall': {}}": "min_recall target_recall",
-    "constraints={'false_positive_rate': {}}": "max_fpr",
-    "constraints": "constraint? bounds? subject_to? budget? k? precision? recall? fpr?",
-    "estimator": "base_estimator base_learner model clf regressor classifier",
-    "booster": "model bst", "model": "booster estimator clf",
-    "segments": "segment sensitive_features by? group? groups?", "groups": "user? group?",
-    "ensemble=not {}": "refit", "early_stopping_rounds": "n_iter_no_change patience? callbacks?",
-    "eval_set=[(X_val, y_val)]": "eval_X eval_y X_val y_val", "eval_set=[{}]": "validation_data",
-    "eval_sample_weight": "sample_weight_eval_set", "sample_weight_eval_set": "eval_sample_weight",
-    "X_val={}[0], y_val={}[1]": "validation_data", "X_val": "eval_set?",
-    "output_margin": "raw_score", "raw_score": "output_margin", "pred_contrib": "pred_contribs",
-    "num_iteration": "ntree_limit", "iteration_range=(0, {})": "num_iteration ntree_limit",
-    "start_iteration={}[0], num_iteration={}[1] - {}[0]": "iteration_range",
-    "verbose_eval": "eval_freq? log_period? print_every_n?", "delimiter": "separator sep",
-    "output": "save out", "force": "overwrite",
-}  # fmt: skip
+# What callables are called by other libraries' words. "{}" is the word itself, and "?" a word that
+# has other meanings too: it only makes these arguments the nearest. The first row is that of names
+# that mean the same at every callable that has them; those of single callables come before it.
+ONLY_AT = read_table("""
+* | y_true <- target actual rater_a labels? | y <- y_true target labels? | y_pred <- rater_b y_hat
+    | score <- y_prob y_proba preds predictions oof oof_preds margin? probability? y_pred? X?
+    | probability <- y_prob probs p_hat confidences posteriors q? preds? score? y_score? y_pred?
+    | sample_weight <- counts? | counts <- freq_weights? fweights? freq? repeats? sample_weight?
+    | labels <- classes? n_classes? num_class? num_classes? N? K? min_rating? max_rating?
+    | label_range <- classes? label_min? label_max? min_value? max_value?
+    | label_range=(lowest, highest) <- n_classes num_class num_classes
+    | label_range=(min_rating, max_rating) <- min_rating max_rating | n_classes <- K label_range?
+    | outputs <- n_classes num_class num_classes | center <- a | spread <- b var variance
+    | spread=std ** 2 <- std | input_space='margin' <- logits from_logits
+    | negative_keep_rate <- sampling_rate neg_sampling_rate neg_rate keep_prob keep_rate? rate? r?
+      frac? fraction? beta? ratio? n? sampling_strategy? pos_weight? | class_keep_rates <- rates?
+    | train_prior <- old_prior source_prior
+    | target_prior <- new_prior base_rate? pos_rate? tau? class_weight? | shift <- delta? log_odds?
+    | delta <- log_odds? intercept? | random_state <- seed rng | seed <- random_state
+    | cv <- n_splits n_folds folds nfold k? | nfold <- n_splits n_folds
+    | metric <- scoring objective? loss? feval? average? weights? | eval_metric <- feval?
+    | method <- algorithm optimizer solver threshold_method | thresholds <- coef cutoffs bins?
+    | n_starts <- maxiter? | strategy <- binning equal_intervals? | partition <- n_bins?
+    | confidence_level=1 - {} <- alpha significance_level | n_bootstrap <- n_resamples
+    | n_resamples <- n_bootstrap | constraints={'precision': {}} <- min_precision target_precision
+    | constraints={'recall': {}} <- min_recall target_recall
+    | constraints={'false_positive_rate': {}} <- max_fpr | m <- alpha? laplace?
+    | constraints <- subject_to? budget? k? recall? fpr? | ax <- figsize? color? ref_line?
+    | estimator <- base_learner model clf regressor classifier | booster <- model
+    | model <- booster estimator clf | segments <- sensitive_features by? group? | groups <- user?
+    | ensemble=not {} <- refit | early_stopping_rounds <- n_iter_no_change patience? callbacks?
+    | eval_set=[(X_val, y_val)] <- eval_X eval_y X_val y_val | eval_set=[{}] <- validation_data
+    | eval_sample_weight <- sample_weight_eval_set | sample_weight_eval_set <- eval_sample_weight
+    | X_val={}[0], y_val={}[1] <- validation_data | output_margin <- raw_score
+    | raw_score <- output_margin | num_iteration <- ntree_limit | margins <- y_pred?
+    | iteration_range=(0, {}) <- num_iteration ntree_limit | delimiter <- separator sep
+    | start_iteration={}[0], num_iteration={}[1] - {}[0] <- iteration_range
+    | loss <- metric? | output <- save out | force <- overwrite | max_trees <- n_estimators
+train cv | metric <- metrics eval_metric feval custom_metric | objective <- fobj loss
+    | num_boost_round <- nrounds num_rounds iterations n_estimators
+    | set it on the data, weight= of the DMatrix, Dataset or Pool <- weight sample_weight
+train cv qwk_metric threshold_metric early_stopping optimize_thresholds cross_validate_thresholds
+    ThresholdClassifier
+    | leave it out: the metric knows its direction <- maximize greater_is_better direction
+cv | leave it out: callbacks= sees each booster <- return_cvbooster
+early_stopping | rounds <- patience
+    | leave it out: the first metric decides, and only that <- first_metric_only
+optimize_thresholds cross_validate_thresholds ThresholdClassifier | metric <- objective
+    | leave it out: the best are found without a start <- x0 initial_guess initial_thresholds
+      initial initial_coef init coef0
+optimize_thresholds | write cross_validate_thresholds(y_true, score, cv={}) <- cv
+cross_validate_thresholds | leave it out: in_sample_score has it <- return_train_score
+    | sample_weight=numpy.where(y_true == 1, 1, 1 / {}) <- negative_keep_rate
+quadratic_weighted_kappa
+    | leave it out for 'quadratic'; write threshold_metric('linear')(y_true, y_pred) for 'linear';
+      write sample_weight={} for numbers of rows <- weights
+ThresholdClassifier | write apply_thresholds(score, {}, labels) <- thresholds coef
+    | write apply_thresholds(score, [{}], labels) <- threshold
+    | leave it out: it takes scores, fit(score, y) <- estimator model
+apply_thresholds ThresholdDisplay.from_predictions | thresholds=[{}] <- threshold
+decide optimize_decisions | metric=cost_metric({}) <- cost_matrix costs
+    | probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
+decide | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
+export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, labels) <- coef cutoffs
+    | thresholds=Thresholds([{}], [0, 1]) <- threshold
+export export_onnx Exported.export | thresholds=Thresholds(values, {}) <- labels
+    | X <- input_example | leave it out: the example rows X tell <- initial_types signature
+export export_onnx Exported.export shift_intercept
+    | shift=log_odds_shift({}={}) <- negative_keep_rate positive_keep_rate
+    | shift=log_odds_shift(train_prior=train_prior, target_prior=target_prior) <- train_prior
+      target_prior
+export load | folder <- path model_dir artifact_path
+export_onnx | path <- folder f
+report | path <- folder | title <- name heading
+kappa_objective | cost <- weights? cost_matrix
+cost_metric kappa_cost_metric | matrix <- cost_matrix
+cost_metric | matrix=[[0, fp], [fn, 0]] <- fp fn
+    | matrix=[[0, cost_fp], [cost_fn, 0]] <- cost_fp cost_fn
+shift_intercept correct_probability correct_margin correct_threshold
+    | shift=imbalance_shift(booster) <- scale_pos_weight is_unbalance
+shift_intercept | leave it out: it returns a copy <- inplace copy
+negative_downsample | leave it out: it returns the positions of the rows, X[positions] <- X
+negative_downsample DownsampledClassifier
+    | leave it out: each row is drawn at most once <- replacement replace
+DownsampledClassifier | n_bags <- n_estimators
+negative_downsample_by_key | key <- user_id groups?
+pilot_keep_rates | floor <- min_rate
+estimate_prior prior_shift_test | tol <- eps epsilon
+objective | function <- obj hess?
+check_objective | api <- framework library
+ProbabilityEstimationTree | tree <- estimator
+    | tree=DecisionTreeClassifier({}={}) <- max_depth min_samples_leaf
+Calibrator.fit Calibrator.predict ThresholdClassifier.fit ThresholdClassifier.predict | score <- X
+calibration_ratio | write calibration_ratio_by_segment(y_true, probability, {}) <- groups segments
+CalibratedClassifier
+    | write calibrator=LogitCalibrator() for 'sigmoid'; write calibrator=ROCConvexHullCalibrator()
+      for 'isotonic' <- method | calibrator=VennAbersCalibrator() <- inductive
+    | cv=StratifiedKFold(5, shuffle=True, random_state={}) <- random_state
+VennAbersCalibrator
+    | write CalibratedClassifier(estimator, VennAbersCalibrator(), cv=5) <- estimator inductive
+      cal_size n_splits random_state
+CalibratedClassifier DownsampledClassifier QWKClassifier
+    | write estimator.set_params({}={}) <- n_jobs verbose n_estimators learning_rate max_depth
+CalibratedClassifier.fit DownsampledClassifier.fit
+    | write estimator.set_params({}={}) <- early_stopping_rounds
+QWKClassifier | objective <- loss? | weights <- final_estimator?
+    | leave it out: it is judged by quadratic weighted kappa <- scoring metric eval_metric
+QWKClassifier.fit | leave it out: the folds are held out <- eval_set
+cross_validate_thresholds estimate_performance compare_performance choose_calibrator
+    CalibratedClassifier.fit DownsampledClassifier.fit QWKClassifier.fit ThresholdClassifier.fit
+    ProbabilityEstimationTree.fit prior_weights | WRITE_OUT <- counts
+ReliabilityDisplay.from_predictions | probability={{}: probability} <- name
+HistGradientBoostingRegressor HistGradientBoostingClassifier | learning_rate <- eta
+    | max_iter <- n_estimators num_boost_round iterations | l2_regularization <- l2_leaf_reg
+    | early_stopping=True, n_iter_no_change={} <- early_stopping_rounds
+    | categorical_features <- cat_features
+HistGradientBoostingClassifier.predict HistGradientBoostingClassifier.predict_proba
+    | where margins are log-odds write model.decision_function(X) <- raw_score output_margin
+    | where margins are log-odds write model.staged_predict_proba(X) <- iteration_range
+HistGradientBoostingRegressor.predict
+    | write model.staged_predict(X) <- iteration_range num_iteration
+XGBClassifier.predict_proba | write model.predict(X, output_margin=True) <- raw_score output_margin
+LGBMRegressor.fit LGBMClassifier.fit
+    | write model.set_params({}={}) <- early_stopping_rounds verbose
+calibrate calibration apply | input_space='margin' <- margin?
+""", WRITE_OUT=WRITE_OUT)  # fmt: skip
+EVERYWHERE = ONLY_AT.pop("*")
 
-_CORRECT = "correct_probability correct_margin correct_threshold"
-_HIST = "HistGradientBoostingRegressor HistGradientBoostingClassifier"
-_SEARCH = "optimize_thresholds cross_validate_thresholds ThresholdClassifier"
-_TEST = "estimate_prior prior_shift_test"
-
-# What single callables say, and before the table above.
-ONLY_AT = {
-    "train": {"evals": "watchlist", "evals=[(data, name)]": "eval_set? valid_sets? valid_names?"},
-    "train cv": {"metric": "metrics eval_metric feval custom_metric", "objective": "fobj loss",
-        "num_boost_round": "nrounds num_round num_boost_rounds num_rounds iterations n_estimators "
-        "num_iterations num_trees", _DIRECTION: _DIRECTIONS,
-        "set it on the data, weight= of the DMatrix, Dataset or Pool": "weight sample_weight"},
-    f"qwk_metric threshold_metric early_stopping {_SEARCH}": {_DIRECTION: _DIRECTIONS},
-    "early_stopping": {"rounds": "stopping_rounds patience",
-        "leave it out: the first metric decides, and only that": "first_metric_only"},
-    f"{_SEARCH}": {"metric": "objective", "leave it out: the best are found without a start":
-        "x0 initial_guess initial_thresholds initial initial_coef init coef0"},
-    "optimize_thresholds": {"write cross_validate_thresholds(y_true, score, cv={})": "cv"},
-    "cross_validate_thresholds": {"leave it out: in_sample_score has it": "return_train_score"},
-    "optimize_decisions": {"leave it out: nothing is drawn": "random_state"},
-    "normalized_entropy": {"leave it out: probabilities of 0 and 1 are refused or exact": "eps"},
-    "cv": {"leave it out: callbacks= sees each booster": "return_cvbooster"},
-    "ThresholdClassifier": {"write apply_thresholds(score, {}, labels)": "thresholds coef",
-        "write apply_thresholds(score, [{}], labels)": "threshold",
-        "leave it out: it takes scores, fit(score, y)": "estimator model"},
-    "apply_thresholds ThresholdDisplay.from_predictions": {"thresholds=[{}]": "threshold"},
-    "export export_onnx Exported.export ServedModel": {"thresholds=Thresholds({}, labels)": "coef cutoffs",
-        "thresholds=Thresholds([{}], [0, 1])": "threshold"},
-    "export export_onnx Exported.export": {"thresholds=Thresholds(values, {})": "labels",
-        "X": "input_example", "leave it out: the example rows X tell": "initial_types signature",
-        "shift=log_odds_shift({}={})": "negative_keep_rate positive_keep_rate",
-        "shift=log_odds_shift(train_prior=train_prior, target_prior=target_prior)":
-            "train_prior target_prior"},
-    "export load": {"folder": "path model_dir artifact_path"}, "export_onnx": {"path": "folder f"},
-    "report": {"path": "folder", "title": "name heading"},
-    "Thresholds": {"values": "thresholds"},
-    "quadratic_weighted_kappa": {"leave it out for 'quadratic'; write threshold_metric('linear')"
-        "(y_true, y_pred) for 'linear'; write sample_weight={} for numbers of rows": "weights"},
-    "kappa_objective": {"cost": "weights? cost_matrix"}, "cost_metric kappa_cost_metric": {
-        "matrix": "cost_matrix"},
-    "cost_metric": {"matrix=[[0, fp], [fn, 0]]": "fp fn",
-        "matrix=[[0, cost_fp], [cost_fn, 0]]": "cost_fp cost_fn"},
-    "decide optimize_decisions": {"metric=cost_metric({})": "cost_matrix costs",
-        "probability=correct_probability(probability, {}={})": "negative_keep_rate class_keep_rates"},
-    "decide": {"write apply_thresholds(probability[:, 1], [{}], [0, 1])": "threshold"},
-    "offset_logloss_objective weighted_logloss_objective weighted_logloss_metric log_odds_shift "
-    f"negative_downsample negative_downsample_by_key pilot_keep_rates DownsampledClassifier {_CORRECT}":
-        {"negative_keep_rate": "rate keep_rate"},
-    f"log_odds_shift negative_downsample shift_intercept {_CORRECT}": {"negative_keep_rate": "beta"},
-    "cross_validate_thresholds roc_convex_hull brier_score normalized_entropy": {
-        "sample_weight=numpy.where(y_true == 1, 1, 1 / {})": "negative_keep_rate"},
-    f"shift_intercept {_CORRECT}": {"shift=imbalance_shift(booster)": "scale_pos_weight is_unbalance"},
-    "shift_intercept": {"leave it out: it returns a copy": "inplace copy",
-        "shift=log_odds_shift(positive_keep_rate={})": "positive_keep_rate",
-        "shift=log_odds_shift(train_prior=train_prior, target_prior=target_prior)":
-            "train_prior target_prior"},
-    "negative_downsample": {"leave it out: it returns the positions of the rows, X[positions]": "X"},
-    "negative_downsample DownsampledClassifier": {
-        "leave it out: each row is drawn at most once": "replacement replace"},
-    "DownsampledClassifier": {"negative_keep_rate": "class_keep_rates", "n_bags": "n_estimators bags",
-        "correction": "method?", "average": "voting?"},
-    "negative_downsample_by_key": {"key": "keys user_id groups?"},
-    "pilot_keep_rates": {"floor": "min_rate"}, "delay_distribution": {"delay": "duration? T?"},
-    _TEST: {"tol": "eps epsilon", "max_iter": "n_iter max_iterations maxiter"},
-    "optimize_thresholds estimate_prior prior_shift_test calibration_error_test report "
-    "calibration_ratio_by_segment imbalance_shift ThresholdStatistics.of ThresholdStatistics.add "
-    "SegmentStatistics.of ReliabilityDisplay.from_predictions": {
-        "counts": "count freq_weights fweights freq? n? n_trials? repeats? sample_weight?"},
-    "brier_score normalized_entropy expected_calibration_error calibration_error_test "
-    "calibration_refinement": {"labels": "n_classes? num_class? num_classes? classes? min_rating? max_rating?"},
-    "focal_objective": {"gamma": "focal_gamma gamma_indct", "alpha": "weight? class_weight? pos_weight?"},
-    "objective": {"function": "obj fobj func grad? hess?"}, "objective_from_loss": {"loss": "loss_fn"},
-    "check_objective": {"obj": "objective fobj", "api": "framework library", "margins": "y_pred?"},
-    "Calibrator.fit Calibrator.predict ThresholdClassifier.fit ThresholdClassifier.predict "
-    "ThresholdClassifier.score": {"score": "X"},
-    "leaf_probability ProbabilityEstimationTree empirical_probability": {
-        "m": "alpha? laplace? smoothing?"},
-    "ProbabilityEstimationTree": {"tree": "estimator",
-        "tree=DecisionTreeClassifier({}={})": "max_depth min_samples_leaf"},
-    "calibration_ratio": {"write calibration_ratio_by_segment(y_true, probability, {})":
-        "groups segments"}, "calibration_refinement": {"partition": "bins? n_bins?", "loss": "metric?"},
-    "choose_calibrator": {"leave it out: all are compared by log loss": "scoring metric"},
-    "CalibratedClassifier": {"write calibrator=LogitCalibrator() for 'sigmoid'; write "
-        "calibrator=ROCConvexHullCalibrator() for 'isotonic'": "method",
-        "calibrator": "calib_method? calibration?", "calibrator=VennAbersCalibrator()": "inductive",
-        "cv=StratifiedKFold(5, shuffle=True, random_state={})": "random_state"},
-    "VennAbersCalibrator": {"write CalibratedClassifier(estimator, VennAbersCalibrator(), cv=5)":
-        "estimator inductive cal_size n_splits random_state"},
-    "CalibratedClassifier DownsampledClassifier QWKClassifier": {
-        "write estimator.set_params({}={})": "n_jobs verbose n_estimators learning_rate max_depth"},
-    "CalibratedClassifier.fit DownsampledClassifier.fit": {
-        "write estimator.set_params({}={})": "early_stopping_rounds"},
-    "QWKClassifier": {"estimator": "estimators", "objective": "obj loss?", "segment": "segments?",
-        "leave it out: it is judged by quadratic weighted kappa": "scoring metric eval_metric",
-        "weights": "final_estimator?", "method": "thresholds?"},
-    "QWKClassifier.fit": {"leave it out: the folds are held out": "eval_set"},
-    "cross_validate_thresholds estimate_performance compare_performance choose_calibrator "
-    "CalibratedClassifier.fit DownsampledClassifier.fit QWKClassifier.fit ThresholdClassifier.fit "
-    "ProbabilityEstimationTree.fit prior_weights": {WRITE_OUT: "counts"},
-    "repair_segments": {"segment_features": "segments? categorical_feature_column_names",
-        "max_trees": "num_rounds n_estimators"},
-    "ReliabilityDisplay.from_predictions": {"probability={{}: probability}": "name"},
-    "ReliabilityDisplay.from_predictions ROCHullDisplay.from_predictions "
-    "ThresholdDisplay.from_predictions": {"ax=pyplot.subplots(figsize={})[1]": "figsize",
-        "leave it out: change what the display's ax_ holds": "ref_line color plot_chance_level"},
-    _HIST: {"max_iter": "n_estimators num_boost_round iterations num_iterations",
-        "max_leaf_nodes": "num_leaves max_leaves", "learning_rate": "eta",
-        "l2_regularization": "reg_lambda lambda_l2 l2_leaf_reg", "max_bins": "max_bin",
-        "min_samples_leaf": "min_child_samples min_data_in_leaf min_child_weight?",
-        "categorical_features": "categorical_feature cat_features enable_categorical?",
-        "monotonic_cst": "monotone_constraints", "max_features": "colsample_bynode",
-        "early_stopping=True, n_iter_no_change={}": "early_stopping_rounds"},
-    "HistGradientBoostingRegressor.fit HistGradientBoostingClassifier.fit": {
-        "leave it out: scikit-learn calls none": "callbacks"},
-    "HistGradientBoostingClassifier.predict HistGradientBoostingClassifier.predict_proba": {
-        "where margins are log-odds write model.decision_function(X)": "raw_score output_margin",
-        "where margins are log-odds write model.staged_predict_proba(X) for those of each round":
-            "iteration_range num_iteration ntree_limit"},
-    "HistGradientBoostingRegressor.predict": {"write model.staged_predict(X) for those of each round":
-        "iteration_range num_iteration ntree_limit"},
-    "XGBClassifier.predict_proba": {
-        "write model.predict(X, output_margin=True)": "raw_score output_margin"},
-    "LGBMRegressor.fit LGBMClassifier.fit": {"write model.set_params({}={})":
-        "early_stopping_rounds verbose"},
-    "calibrate calibration apply": {"input_space='margin'": "margin?"},
-}  # fmt: skip
-
+_DISPLAYS = "ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"
 CALLS = {
-    **dict.fromkeys(
-        ("ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"),
-        "its from_predictions(y_true, ...) makes one",
-    ),
+    **dict.fromkeys(_DISPLAYS, "its from_predictions(y_true, ...) makes one"),
     "compare_performance": "it takes two estimators, first and second",
     "focal_objective": "other libraries have alpha first: by position it takes gamma only",
     "cv": "others go on to the library by name, such as folds= and nfold=",
@@ -323,57 +272,47 @@ CATBOOST = (
 """What to do where CatBoost itself is given an objective or a metric."""
 
 # What others call attributes: ours, or what to write, of a class and of those that inherit from it.
-ATTRIBUTES = {
-    "Thresholds": {"apply": "predict transform", "labels": "classes_ labels_",
-        "it is an array itself: thresholds[0], list(thresholds), thresholds.values": "coef_ coef "
-        "coefficients threshold threshold_ best_threshold_ thresholds_ x",
-        "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))": "fun score",
-        "gbdt_objectives.plotting.ThresholdDisplay draws them": "plot"},
-    "DecisionRule": {"apply": "predict transform decide", "labels": "classes_ labels_"},
-    "SegmentShift": {"apply": "predict transform"}, "SavedAsJSON": {"to_json": "to_dict save dump"},
-    "ThresholdStatistics": {"add them, one + other": "merge update combine"},
-    "Calibrator": {"predict": "predict_proba transform calibrate"},
-    "TemperatureCalibrator": {"predict": "predict_proba transform calibrate",
-        "temperature_": "temperature T"},
-    "ThresholdClassifier": {"predict": "transform", "thresholds_":
-        "coef_ coefficients threshold_ best_threshold_"},
-    "QWKClassifier": {"predict_score": "decision_function predict_margin", "estimators_":
-        "estimator_ models_", "thresholds_": "coef_ coefficients"},
-    "CalibratedClassifier": {"calibrator_": "calibrators calibrators_", "estimators_": "models_"},
-    "DownsampledClassifier": {"estimators_": "estimator_ models_", "shift_": "shift"},
-    "ServedModel": {"gbdt_objectives.serving.export(model, folder) writes it": "save save_model",
-        "gbdt_objectives.serving.export_onnx(model, path) writes it": "to_onnx",
-        "predict_score": "decision_function predict_margin"},
-    "Exported": {"export": "save_model"}, "RegressorMixin": {
-        "probabilities are those of the Classifier": "predict_proba"},
-    "ClassifierMixin": {"classes_": "labels_"},
-    "CalibratedClassifier DownsampledClassifier QWKClassifier": {"the fitted members have it, .estimator_ or each of .estimators_":
-        "feature_importances_ best_iteration best_iteration_"},
-    "Metric": {CATBOOST: "is_max_optimal evaluate get_final_error", "score": "compute",
-        "greater_is_better": "maximize higher_better",
-        **{row.name: f"{row.alias}_metric {row.alias}" for row in BY_NAME.values()}},
-    "Objective": {CATBOOST: "calc_ders_range calc_ders_multi",
-        "gradient_hessian": "gradient grad hess grad_hess hessian",
-        "gbdt_objectives.loss_metric(objective) is its loss": "metric eval_metric",
-        "its link turns margins into predictions, objective.link.inverse(margin)": "predict"},
-    "ReliabilityBins": {"gbdt_objectives.plotting.ReliabilityDisplay draws them": "plot",
-        "frequency": "prob_true", "probability": "prob_pred"},
-    "SegmentRatios": {"to_frame() makes a pandas DataFrame of them": "to_pandas to_dict"},
-    "CalibrationErrorTest PriorShiftTest": {"p_value": "pvalue"}, "PriorEstimate": {
-        "prior": "prevalence"}, "ROCConvexHull": {"auc": "roc_auc"},
-    "CalibrationRefinement": {"calibration": "reliability miscalibration", "refinement":
-        "resolution"}, "CalibratorChoice": {"calibrator": "best_estimator_"},
-    "PerformanceEstimate": {"estimate": "mean", "fold_scores": "cv_results_ test_score"},
-    "ThresholdCrossValidation": {"fold_score": "cv_results_ test_score", "thresholds":
-        "thresholds_", "score": "mean best_score_"},
-    "ObjectiveReport": {"passed": "ok success raise_for_status", "findings": "as_dict summary report"},
-    "ReliabilityDisplay ROCHullDisplay ThresholdDisplay": {"figure_": "show savefig"},
-    "XGBModel": {"get_booster": "booster_", "evals_result": "evals_result_",
-        "best_iteration": "best_iteration_"},
-    "LGBMModel": {"booster_": "get_booster save_model", "evals_result_": "evals_result",
-        "best_iteration_": "best_iteration"}, "CatBoost": {"best_iteration_": "best_iteration"},
-    "BaseHistGradientBoosting": {"n_iter_": "n_estimators_ best_iteration_ best_iteration"},
-}  # fmt: skip
+ATTRIBUTES = read_table("""
+Thresholds DecisionRule SegmentShift | apply <- predict transform
+Thresholds DecisionRule | labels <- classes_
+Thresholds
+    | it is an array itself: thresholds[0], list(thresholds), thresholds.values <- coef_ coef
+      coefficients threshold threshold_ best_threshold_ thresholds_ x
+    | measure quadratic_weighted_kappa(y_true, thresholds.apply(score)) <- fun score
+    | gbdt_objectives.plotting.ThresholdDisplay draws them <- plot
+SavedAsJSON | to_json <- to_dict save dump
+ThresholdStatistics | add them, one + other <- merge update combine
+Calibrator TemperatureCalibrator | predict <- predict_proba transform calibrate
+ThresholdClassifier QWKClassifier | predict <- transform | thresholds_ <- coef_ coefficients
+QWKClassifier ServedModel | predict_score <- decision_function predict_margin
+CalibratedClassifier | calibrator_ <- calibrators
+CalibratedClassifier DownsampledClassifier QWKClassifier
+    | the fitted members have it, .estimator_ or each of .estimators_ <- feature_importances_
+      best_iteration best_iteration_
+ServedModel | gbdt_objectives.serving.export(model, folder) writes it <- save save_model
+    | gbdt_objectives.serving.export_onnx(model, path) writes it <- to_onnx
+Exported | export <- save_model
+RegressorMixin | probabilities are those of the Classifier <- predict_proba
+ClassifierMixin | classes_ <- labels_
+Metric | CATBOOST <- is_max_optimal evaluate get_final_error | score <- compute
+    | greater_is_better <- maximize higher_better | xgboost <- xgb_metric xgb
+    | lightgbm <- lgb_metric lgb
+Objective | CATBOOST <- calc_ders_range calc_ders_multi
+    | gradient_hessian <- gradient grad hess grad_hess hessian
+    | gbdt_objectives.loss_metric(objective) is its loss <- metric eval_metric
+    | its link turns margins into predictions, objective.link.inverse(margin) <- predict
+ReliabilityBins | gbdt_objectives.plotting.ReliabilityDisplay draws them <- plot
+    | frequency <- prob_true | probability <- prob_pred
+SegmentRatios | to_frame() makes a pandas DataFrame of them <- to_pandas to_dict
+CalibrationRefinement | calibration <- reliability miscalibration | refinement <- resolution
+PerformanceEstimate | estimate <- mean | fold_scores <- cv_results_ test_score
+ThresholdCrossValidation | fold_score <- cv_results_ test_score | score <- mean best_score_
+ObjectiveReport | passed <- ok success raise_for_status | findings <- as_dict summary report
+ReliabilityDisplay ROCHullDisplay ThresholdDisplay | figure_ <- show savefig
+XGBModel | get_booster <- booster_
+LGBMModel | booster_ <- get_booster save_model
+BaseHistGradientBoosting | n_iter_ <- n_estimators_ best_iteration_ best_iteration
+""", CATBOOST=CATBOOST)  # fmt: skip
 
 SHORT = 25  # longer lists of names are not read
 
