@@ -80,7 +80,6 @@ train cv | metric <- metrics eval_metric feval custom_metric | objective <- fobj
 train cv qwk_metric threshold_metric early_stopping optimize_thresholds cross_validate_thresholds
     ThresholdClassifier
     | leave it out: the metric knows its direction <- maximize greater_is_better direction
-cv | leave it out: callbacks= sees each booster <- return_cvbooster
 early_stopping | rounds <- patience
     | leave it out: the first metric decides, and only that <- first_metric_only
 optimize_thresholds cross_validate_thresholds ThresholdClassifier | metric <- objective
@@ -151,7 +150,7 @@ ReliabilityDisplay.from_predictions | probability={{}: probability} <- name
 HistGradientBoostingRegressor HistGradientBoostingClassifier | learning_rate <- eta
     | max_iter <- n_estimators num_boost_round iterations | l2_regularization <- l2_leaf_reg
     | early_stopping=True, n_iter_no_change={} <- early_stopping_rounds
-    | categorical_features <- cat_features
+    | categorical_features <- cat_features | eval_metric <- metric
 HistGradientBoostingClassifier.predict HistGradientBoostingClassifier.predict_proba
     | where margins are log-odds write model.decision_function(X) <- raw_score output_margin
     | where margins are log-odds write model.staged_predict_proba(X) <- iteration_range
@@ -167,7 +166,6 @@ EVERYWHERE = ONLY_AT.pop("*")
 _DISPLAYS = "ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"
 CALLS = {
     **dict.fromkeys(_DISPLAYS, "its from_predictions(y_true, ...) makes one"),
-    "compare_performance": "it takes two estimators, first and second",
     "focal_objective": "other libraries have alpha first: by position it takes gamma only",
     "cv": "others go on to the library by name, such as folds= and nfold=",
     "quadratic_weighted_kappa": "boosters, and scikit-learn's scoring=, take qwk_metric(); of "
@@ -176,7 +174,7 @@ CALLS = {
 """What to add where positions of one function do not fit its signature."""
 
 
-def arguments(code: str) -> list[str]:
+def written(code: str) -> list[str]:
     """The arguments that a row writes; none if it says something else."""
     if code.isidentifier() or code.startswith(("write ", "leave ", "where ", "set ")):
         return [code] * code.isidentifier()
@@ -196,17 +194,17 @@ def known(row: str, word: str, parameters: Collection[str]) -> tuple[str, list[s
             for code, words in rows.items()
             if word in words and {word, f"{word}?"} & {*words.split()}
         ]  # fmt: skip
-        found = [one for one in found if {*arguments(one[0])} <= {*parameters}]
+        found = [one for one in found if {*written(one[0])} <= {*parameters}]
         if is_open and (rows is not EVERYWHERE or len(found) == 1):
             sure += [code for code, is_sure in found if is_sure]
-        meant += [name for code, _ in found for name in arguments(code)]
+        meant += [name for code, _ in found for name in written(code)]
     return (sure or [""])[0], list(dict.fromkeys(meant))
 
 
 def counterpart(row: str, word: str, parameters: Collection[str]) -> str:
     """What to write instead of an argument that a callable does not have, or ""."""
     code, _ = known(row, word, parameters)
-    return f"write {code}{'=' * code.isidentifier()}" if arguments(code) else code
+    return f"write {code}{'=' * code.isidentifier()}" if written(code) else code
 
 
 def nearest(row: str, word: str, parameters: Collection[str]) -> list[str]:
@@ -217,10 +215,13 @@ def nearest(row: str, word: str, parameters: Collection[str]) -> list[str]:
 
 def unexpected(called: str, row: str, word: str, parameters: Collection[str]) -> str:
     """Python's own error for an argument that a callable does not have, and the nearest ones."""
-    near = ", ".join(f"{name}=" for name in nearest(row, word, parameters))
+    return f"{called}() got an unexpected keyword argument {word!r}; {say_nearest(row, word, parameters)}"
+
+
+def say_nearest(row: str, word: str, parameters: Collection[str]) -> str:
     which = "its arguments are" if len(parameters) <= 3 else "its nearest arguments are"
-    said = f"{which} {near}" if near else "it has none"
-    return f"{called}() got an unexpected keyword argument {word!r}; {said}"
+    names = ", ".join(f"{name}=" for name in nearest(row, word, parameters))
+    return f"{which} {names}" if names else "it has none"
 
 
 def misplaced(
@@ -305,7 +306,6 @@ ReliabilityBins | gbdt_objectives.plotting.ReliabilityDisplay draws them <- plot
     | frequency <- prob_true | probability <- prob_pred
 SegmentRatios | to_frame() makes a pandas DataFrame of them <- to_pandas to_dict
 CalibrationRefinement | calibration <- reliability miscalibration | refinement <- resolution
-PerformanceEstimate | estimate <- mean | fold_scores <- cv_results_ test_score
 ThresholdCrossValidation | fold_score <- cv_results_ test_score | score <- mean best_score_
 ObjectiveReport | passed <- ok success raise_for_status | findings <- as_dict summary report
 ReliabilityDisplay ROCHullDisplay ThresholdDisplay | figure_ <- show savefig

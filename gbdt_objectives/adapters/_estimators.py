@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Layout, Training, warn
-from gbdt_objectives._checks.spellings import counterpart, unexpected
+from gbdt_objectives._checks.spellings import counterpart, say_nearest
 from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
@@ -408,8 +408,8 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
             said = f"a parameter goes to the estimator, {kind}({name}=...)"
         elif not said and (instead := counterpart(kind, name, own)):
             said = f"where the estimator is made {instead}"
-        said = f"{called}() has no argument {name!r}: {said}" if said else ""
-        raise TypeError((said or unexpected(called, called, name, call.parameters)) + of_rows)
+        said = f": {said}" if said else f"; {say_nearest(called, name, call.parameters)}"
+        raise TypeError(f"{called}() has no argument {name!r}{said}{of_rows}")
     found = call.bind(*args, **kwargs).arguments
     for name in rest:
         found |= found.pop(name, {})
