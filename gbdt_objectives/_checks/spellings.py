@@ -20,7 +20,7 @@ def each_word(rows: Mapping[str, str]) -> dict[str, str]:
     return {word: said for said, words in rows.items() for word in words.split()}
 
 
-def read_table(text: str, **said: str) -> dict[str, dict[str, str]]:
+def parse_table(text: str, **said: str) -> dict[str, dict[str, str]]:
     """{callables: {code: words}} of lines "callables | code <- words | code <- words", of which
     those that are indented go on; ``said`` are names of longer texts."""
     table = dict[str, dict[str, str]]()
@@ -36,10 +36,10 @@ WRITE_OUT = (
     "each argument, y[rows], of pandas y.iloc[rows]"
 )
 
-# What callables are called by other libraries' words. "{}" is the word itself, and "?" a word that
-# has other meanings too: it only makes these arguments the nearest. The first row is that of names
-# that mean the same at every callable that has them; those of single callables come before it.
-ONLY_AT = read_table("""
+# What to write for words of other libraries: "callables | code <- words | code <- words". "{}" is the
+# word itself. "?" is a word that has other meanings too, and only makes these arguments the nearest.
+# The first row, "*", has names that mean the same at every callable; single callables come first.
+ONLY_AT = parse_table("""
 * | y_true <- target actual rater_a labels? | y <- y_true target labels? | y_pred <- rater_b y_hat
     | score <- y_prob y_proba preds predictions oof oof_preds margin? probability? y_pred? X?
     | probability <- y_prob probs p_hat confidences posteriors q? preds? score? y_score? y_pred?
@@ -215,7 +215,8 @@ def nearest(row: str, word: str, parameters: Collection[str]) -> list[str]:
 
 def unexpected(called: str, row: str, word: str, parameters: Collection[str]) -> str:
     """Python's own error for an argument that a callable does not have, and the nearest ones."""
-    return f"{called}() got an unexpected keyword argument {word!r}; {say_nearest(row, word, parameters)}"
+    nearest_ones = say_nearest(row, word, parameters)
+    return f"{called}() got an unexpected keyword argument {word!r}; {nearest_ones}"
 
 
 def say_nearest(row: str, word: str, parameters: Collection[str]) -> str:
@@ -273,7 +274,7 @@ CATBOOST = (
 """What to do where CatBoost itself is given an objective or a metric."""
 
 # What others call attributes: ours, or what to write, of a class and of those that inherit from it.
-ATTRIBUTES = read_table("""
+ATTRIBUTES = parse_table("""
 Thresholds DecisionRule SegmentShift | apply <- predict transform
 Thresholds DecisionRule | labels <- classes_
 Thresholds

@@ -86,7 +86,7 @@ def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> d
     taken = passed_on(kind, function)
     for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
         known = [key for key in (*OURS, *taken) if key not in library.instead]
-        known = known if function == "train" else [key for key in known if key != "evals"]
+        known = [key for key in known if function == "train" or key not in ("evals", "metrics")]
         written = library.instead.get(name) or counterpart(function, name, known)
         if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
             written = WRAPPED
