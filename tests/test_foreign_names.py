@@ -21,6 +21,7 @@ import pytest
 import xgboost as xgb
 from matplotlib import pyplot
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
@@ -420,7 +421,6 @@ TYPED: dict[str, Callable[[Any], Any]] = {
         lambda one: (one[0], list(one), one.values),
     "measure quadratic_weighted_kappa(y_true, thresholds.apply(score))":
         lambda one: go.quadratic_weighted_kappa(Y, one.apply(P)),
-    "add them, one + other": lambda one: one + one,
     "the fitted members have it, .estimator_ or each of .estimators_":
         lambda one: getattr(one, "estimator_", None) or [*one.estimators_],
     "its link turns margins into predictions, objective.link.inverse(margin)":
@@ -455,3 +455,32 @@ def test_what_is_written_instead_of_an_attribute_is_there() -> None:
                             assert "adapters" in place or callable(NAMES[name])
     left = {kind for kinds in spellings.ATTRIBUTES for kind in kinds.split()} - answered
     assert left <= {"CatBoost"}
+
+
+def test_another_kappa_is_the_one_that_is_meant() -> None:
+    worse = np.clip(GRADES + (KEYS % 3 == 0), 0, 4)
+    linear = go.metrics.threshold_metric("linear")(GRADES, worse)
+    assert linear == pytest.approx(cohen_kappa_score(GRADES, worse, weights="linear"))
+
+
+@each(("library", "word", "value", "more"), [
+    (lightgbm, "xgb_model", None, {}), (xgboost, "init_model", None, {}),
+    (xgboost, "verbose", False, {"verbose_eval": False}), (xgboost, "keep_training_booster", 1, {}),
+    (lightgbm, "verbose_eval", 1, {"callbacks": [lgb.log_evaluation(1)]}),
+    (lightgbm, "evals_result", {}, {"callbacks": [lgb.record_evaluation({})]}),
+    (lightgbm, "learning_rates", [0.1],
+     {"callbacks": [lgb.reset_parameter(learning_rate=[0.1, 0.1])]}),
+])  # fmt: skip
+def test_what_the_other_booster_calls_it(library: Any, word: str, value: Any, more: Any) -> None:
+    """The libraries' own words of train and cv, in ``INSTEAD`` of each adapter."""
+    make = matrix if library is xgboost else dataset
+    params = SHALLOW if library is xgboost else {"num_leaves": 3, "verbose": -1}
+
+    def train(**more: Any) -> Any:
+        return library.train(params, make(), 2, objective=QWK, **more)
+
+    with pytest.raises(TypeError, match=rf"{word}=: (write|leave it out)") as error:
+        train(**{word: value})
+    ours = re.search(r"write (\w+)=", str(error.value))
+    booster = train(**more)
+    assert ours is None or ours[1] in more or train(**{ours[1]: booster})

@@ -36,9 +36,9 @@ WRITE_OUT = (
     "each argument, y[rows], of pandas y.iloc[rows]"
 )
 
-# What to write for words of other libraries: "callables | code <- words | code <- words". "{}" is the
-# word itself. "?" is a word that has other meanings too, and only makes these arguments the nearest.
-# The first row, "*", has names that mean the same at every callable; single callables come first.
+# What to write for words of other libraries: "callables | code <- words | code <- words". "{}" is
+# the word itself; "word?" has other meanings too, and only makes these arguments the nearest. The
+# row "*" has names that mean the same at every callable; those of single callables come before it.
 ONLY_AT = parse_table("""
 * | y_true <- target actual rater_a labels? | y <- y_true target labels? | y_pred <- rater_b y_hat
     | score <- y_prob y_proba preds predictions oof oof_preds margin? probability? y_pred? X?
@@ -166,6 +166,7 @@ EVERYWHERE = ONLY_AT.pop("*")
 _DISPLAYS = "ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"
 CALLS = {
     **dict.fromkeys(_DISPLAYS, "its from_predictions(y_true, ...) makes one"),
+    "compare_performance": "it takes two estimators, first and second",
     "focal_objective": "other libraries have alpha first: by position it takes gamma only",
     "cv": "others go on to the library by name, such as folds= and nfold=",
     "quadratic_weighted_kappa": "boosters, and scikit-learn's scoring=, take qwk_metric(); of "
@@ -283,7 +284,6 @@ Thresholds
     | measure quadratic_weighted_kappa(y_true, thresholds.apply(score)) <- fun score
     | gbdt_objectives.plotting.ThresholdDisplay draws them <- plot
 SavedAsJSON | to_json <- to_dict save dump
-ThresholdStatistics | add them, one + other <- merge update combine
 Calibrator TemperatureCalibrator | predict <- predict_proba transform calibrate
 ThresholdClassifier QWKClassifier | predict <- transform | thresholds_ <- coef_ coefficients
 QWKClassifier ServedModel | predict_score <- decision_function predict_margin
