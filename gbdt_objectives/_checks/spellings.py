@@ -296,9 +296,9 @@ ServedModel | gbdt_objectives.serving.export(model, folder) writes it <- save sa
 Exported | export <- save_model
 RegressorMixin | probabilities are those of the Classifier <- predict_proba
 ClassifierMixin | classes_ <- labels_
-Metric | CATBOOST <- is_max_optimal evaluate get_final_error | score <- compute
-    | greater_is_better <- maximize higher_better | xgboost <- xgb_metric xgb
-    | lightgbm <- lgb_metric lgb
+Metric | CATBOOST <- is_max_optimal evaluate get_final_error
+    | call it, metric(y_true, score) <- compute
+    | greater_is_better <- maximize | xgboost <- xgb_metric xgb | lightgbm <- lgb_metric lgb
 Objective | CATBOOST <- calc_ders_range calc_ders_multi
     | gradient_hessian <- gradient grad hess grad_hess hessian
     | gbdt_objectives.loss_metric(objective) is its loss <- metric eval_metric
