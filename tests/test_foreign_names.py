@@ -426,7 +426,7 @@ TYPED: dict[str, Callable[[Any], Any]] = {
     "its link turns margins into predictions, objective.link.inverse(margin)":
         lambda one: one.link.inverse(P),
     "gbdt_objectives.loss_metric(objective) is its loss": go.loss_metric,
-    "call it, metric(y_true, score)": lambda metric: metric(Y, P if metric.greater_is_better else Y),
+    "call it, metric(y_true, score)": lambda metric: metric(Y, Y),
     "to_frame() makes a pandas DataFrame of them": lambda one: one.to_frame(),
     "probabilities are those of the Classifier": lambda one: sklearn.HistGradientBoostingClassifier,
 }  # fmt: skip
