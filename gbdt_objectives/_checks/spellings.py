@@ -203,7 +203,7 @@ ARGUMENTS = each_row({
         "write cv=StratifiedKFold(5, shuffle=True, random_state=...) for folds that are drawn anew":
             "random_state shuffle",
         "write calibrator=VennAbersCalibrator(), with cv= for its folds": "inductive"},
-    "DownsampledClassifier": {_WRAPPED: "n_jobs verbose",
+    "DownsampledClassifier": {_WRAPPED: "n_jobs",
         "write negative_keep_rate={label: rate}, which takes rates by class": "class_keep_rates"},
     "QWKClassifier": {_ALWAYS_KAPPA: "scoring metric eval_metric",
         "the algorithm that places them is method=": "thresholds",

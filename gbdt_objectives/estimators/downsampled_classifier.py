@@ -7,7 +7,7 @@ rows of the population, on which the calibrator is fitted.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -212,11 +212,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     negative_keep_rate: float | Mapping[Any, float]
     _: KW_ONLY
     correction: Literal["prior", "offset", "weight"] | None = "prior"
-    n_bags: int = 1
+    n_bags: int = 5
     average: Literal["probability", "log_odds"] = "probability"
     calibrate: bool | Literal["auto"] = "auto"
     cv: Any = None
     random_state: RandomState = None
+    verbose: bool | int = False
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
@@ -251,28 +252,32 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             what the estimator raises.
         """
         _base.check_names(self, others)
-        n_bags = self._check_parameters()
+        n_bags, loud = self._check_parameters()
         self._check_ways_to_stop(groups, eval_set)
         rows = self._read_rows(X, y, sample_weight, groups)
         rates = self._rates(rows)
-        calibrates = self._calibrates(rows, rates)
         held_out = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight)
         pool = np.arange(len(rows.y))
         if self.cv is not None:
             pool, held_out = self._hold_out(rows)
+        counts = np.full(len(pool), True) if rows.w is None else rows.w[pool] > 0
+        calibrates = self._calibrates(rows, rates, rows.y[pool[counts]])
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
         thinned = int(np.argmin([*rates.values()]))
         if rows.w is not None and len(rates) == 2:
             Sampling(weights=rows.w, positive=rows.y != thinned, rate=min(rates.values()))
-        whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
+        whole = counts & (rows.y[pool] != thinned) & calibrates
         samples = [
             own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
             for own, seed in zip(pools(pool, whole, n_bags, rng), seeds, strict=True)
         ]
         kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
         each = zip(samples, kept, seeds, strict=True)
-        models = [self._fit_bag(rows, held_out, *bag) for bag in each]
+        trained: Iterable[Any] = (self._fit_bag(rows, held_out, *bag) for bag in each)
+        if loud:
+            trained = _base.show_progress(trained, n_bags, type(self).__name__, "bag")
+        models = list(trained)
         shifts = np.array([_shift(r) for r in kept], np.float64)
         if self.correction != "prior":
             shifts = np.zeros_like(shifts)
@@ -307,8 +312,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         corrects = np.any(self.shift_)
         return [_shift(rates) if corrects else 0.0 for rates in self.keep_rates_]
 
-    def _check_parameters(self) -> int:
-        """Check the parameters and return the number of bags."""
+    def _check_parameters(self) -> tuple[int, bool]:
+        """Check the parameters and return the number of bags, and whether to show progress."""
         _base.check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
@@ -329,7 +334,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "stops on the last rows, and without cv each bag stops on a fifth of its own sample"
             )
         _checks.flag_or_auto("calibrate", self.calibrate)
-        return _checks.whole_number("n_bags", self.n_bags, 1)
+        loud = _checks.is_loud("verbose", self.verbose)
+        return _checks.whole_number("n_bags", self.n_bags, 1), loud
 
     def _read_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -349,12 +355,13 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
 
-    def _calibrates(self, rows: FitRows, rates: Mapping[Any, float]) -> bool:
-        """Whether bags are calibrated; raises where they were to be, and cannot."""
+    def _calibrates(self, rows: FitRows, rates: Mapping[Any, float], counting: Array) -> bool:
+        """Whether bags are calibrated; raises where they were to be, and cannot. ``counting`` are
+        the labels, of 0 and 1, of rows with a weight that bags may see."""
         wanted = _checks.flag_or_auto("calibrate", self.calibrate)
         if wanted is False:
             return False
-        K, counting = len(rates), rows.y if rows.w is None else rows.y[rows.w > 0]
+        K = len(rates)
         counts = np.bincount(counting, minlength=K)
         needs = {
             "several bags, found n_bags=1: pass n_bags=5, or calibrate=False": self.n_bags < 2,
@@ -444,6 +451,11 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             (train, held), *_ = held_out_once(y, HELD_OUT_FOLDS, group, random_state=seed)
             held_out = _weigh_back(rows.take(sample[held]), kept)
             sample = sample[train]
+            if not np.bincount(rows.y[sample], _base.take(rows.w, sample), len(kept)).all():
+                raise ValueError(
+                    "early stopping holds out a fifth of the rows of each bag, and leaves none of a "
+                    "class to train on: pass eval_set=, or fix n_estimators"
+                )
         sampled = rows.take(sample)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)
