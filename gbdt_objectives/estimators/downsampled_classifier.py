@@ -148,10 +148,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        bags. X is passed on unchanged, y as class positions 0..K-1. Where its ``random_state`` is
-        None, each bag sets its own. It must not weigh or resample the classes itself
-        (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
+        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
+        ``random_state`` is None, each bag sets its own. It must not weigh or resample the classes
+        itself (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
     negative_keep_rate : float, mapping or Series
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; they should be more frequent, also after sampling, and must be a fifth of the rows
@@ -162,7 +161,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         log-odds before sampling, so that early stopping sees the full population. "weight": each
         kept row weighs 1/rate. None: predict the sample's probabilities.
     n_bags : int
-        Number of samples and models, at least 1.
+        Number of samples and models, at least 1. One is not calibrated, and worse: on 18 data sets
+        five bags had 22 to 37 % less log loss than one at rates of 0.2 and 0.05 and 0.02 to 0.05
+        more average precision; their mean prediction was 1.01 to 1.04 times the truth, that of one
+        1.12 to 2.19 times (``experiments/five_bags``). One is five times as fast to fit and to
+        serve. Use it where one booster must be served, and inside ``CalibratedClassifier``, which
+        calibrates anyway and cannot export averages of averages.
     average : {"probability", "log_odds"}
         How bags that are not calibrated are averaged. "probability" keeps the mean prediction
         right; "log_odds" makes it too low for rare events.
@@ -170,14 +174,16 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
         is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class
         ``LogitCalibrator()``, if bags could not split ``InterceptCalibrator()``. "auto": True with
-        two classes, each of at least n_bags rows, several bags, a correction, a rate below 1, no
-        ``groups``, and no probability of exactly 0 or 1. False: correct only.
+        two classes, each of at least n_bags rows that weigh, several bags, a correction, a rate
+        below 1, no ``groups``, and no probability of exactly 0 or 1. False: correct only.
     cv : splitter, iterable of splits or None
         For early stopping, on the rows that its last split holds out; its training rows are sampled
         from and corrected to, other rows are not used. ``TimeSeriesSplit(5)`` stops on the last
         sixth of rows in time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
         Seed for drawing the samples.
+    verbose : bool or int
+        Whether to show progress over bags by tqdm, ``pip install 'gbdt_objectives[progress]'``.
 
     Attributes
     ----------
@@ -453,7 +459,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             sample = sample[train]
             if not np.bincount(rows.y[sample], _base.take(rows.w, sample), len(kept)).all():
                 raise ValueError(
-                    "early stopping holds out a fifth of the rows of each bag, and leaves none of a "
+                    "early stopping holds out a fifth of each bag's rows, which leaves none of a "
                     "class to train on: pass eval_set=, or fix n_estimators"
                 )
         sampled = rows.take(sample)

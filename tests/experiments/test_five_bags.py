@@ -35,7 +35,8 @@ def test_the_rule_looks_at_each_part() -> None:
             for k, change in enumerate(changes)
             for arm, rate, loss, precision in [
                 (experiment.ALL, 1.0, 0.1, 0.5), (experiment.CALIBRATED, 1.0, 0.1, 0.5),
-                (experiment.ONE, 0.1, 0.1, 0.5), (experiment.FIVE, 0.1, 0.1 * (1 + change), 0.5 + ap),
+                (experiment.ONE, 0.1, 0.1, 0.5),
+                (experiment.FIVE, 0.1, 0.1 * (1 + change), 0.5 + ap),
             ]
         ]  # fmt: skip
         times = pd.DataFrame({
