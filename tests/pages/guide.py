@@ -356,7 +356,8 @@ def five_bags(page: Page) -> None:
     events = cells[cells["data"] == worst.worst].events.unique()
     page.says(
         f"Only {worst.worst}, with {events.item()} events, did with {worst.booster} at "
-        f"{worst.rate:g}, by {worst.worst_percent:.1f} %. The time is that of fitting {of['timed']:,} rows"
+        f"{worst.rate:g}, by {worst.worst_percent:.1f} %. "
+        f"The time is that of fitting {of['timed']:,} rows"
     )
 
 
