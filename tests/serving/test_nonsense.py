@@ -315,12 +315,14 @@ def test_a_rate_that_is_counted_twice(tmp_path: Path) -> None:
     y, few = (X[:, 0] > 1).astype(int), {"n_estimators": 2, "verbose": -1}
     offset = our_lightgbm.LGBMClassifier(objective=go.offset_logloss_objective(0.2), **few)
     plain = lgb.LGBMClassifier(**few)
-    for model in (offset, go.DownsampledClassifier(plain, 0.2, random_state=0)):
-        model.fit(X, y)
+    one, model = (go.DownsampledClassifier(plain, 0.2, n_bags=n, random_state=0) for n in (1, 5))
+    for k, each_model in enumerate((offset, one, model)):
+        each_model.fit(X, y)
         with pytest.warns(UserWarning, match="would count twice: leave shift out"):
-            serving.export(model, tmp_path / type(model).__name__, shift=shift)
-    with pytest.warns(UserWarning, match="would count twice"):
-        serving.load(tmp_path / "DownsampledClassifier")
+            serving.export(each_model, tmp_path / f"{k}", shift=shift)
+    for k in (1, 2):
+        with pytest.warns(UserWarning, match="would count twice"):
+            serving.load(tmp_path / f"{k}")
     raw = go.DownsampledClassifier(plain, 0.2, correction=None, random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
