@@ -331,6 +331,16 @@ def test_a_rate_that_is_counted_twice(tmp_path: Path) -> None:
         serving.ServedModel(model, shift=go.log_odds_shift(train_prior=0.2, target_prior=0.1))
 
 
+def test_folds_of_bags_say_the_number_to_pass(tmp_path: Path) -> None:
+    X = features("array", 2000, 1)
+    y, few = (X[:, 0] > 1).astype(int), lgb.LGBMClassifier(n_estimators=2, verbose=-1)
+    bags = go.DownsampledClassifier(few, 0.5, random_state=0)
+    folds = go.CalibratedClassifier(bags, LogitCalibrator(), cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="or to the classifier inside n_bags=1"):
+        folds.export(tmp_path / "folds", X)
+    folds.set_params(estimator__n_bags=1).fit(X, y).export(tmp_path / "folds", X)
+
+
 def test_thresholds_of_the_other_class() -> None:
     X = features("array", 200, 1)
     model = lgb.LGBMClassifier(n_estimators=9, verbose=-1).fit(X, np.where(X[:, 0] > 0, "b", "a"))
