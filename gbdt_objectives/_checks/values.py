@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import arrays
-from gbdt_objectives._checks.arrays import Array, as_array, real_array, same_length, shown, vector
+from gbdt_objectives._checks.arrays import (
+    Array,
+    as_array,
+    is_dask,
+    real_array,
+    same_length,
+    shown,
+    vector,
+)
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._rows.workers import several
 
@@ -492,11 +500,31 @@ def one_rate_or_many(name: str, value: ArrayLike, rows: int) -> float | Array:
     return rates
 
 
-def binary_labels(name: str, y: Array) -> None:
+def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
+    """Labels 0 and 1; ``of_soft`` is what to do about labels between them."""
     right = y == 0
     right |= y == 1
     remedy = "encode the rare event as 1 and everything else as 0"
+    if of_soft and not right.all() and ((y >= 0) & (y <= 1)).all():
+        remedy = of_soft
     arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
+
+
+def not_swapped(name: str, values: Any, y: Any, takes_zero: bool = True) -> None:
+    """Refuse predictions that are 0 and 1 beside labels between these; where ``takes_zero``, all of
+    them may be one number, as before any tree."""
+    if is_dask(values) or is_dask(y):
+        return
+    p = np.ravel(arrays.to_host(values))
+    if not p.size or p[0] not in (0, 1) or not np.isin(p, (0, 1)).all():
+        return
+    labels = np.ravel(arrays.to_host(y))
+    soft = labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any()
+    if soft and not (takes_zero and np.ptp(p) == 0):
+        raise ValueError(
+            f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
+            "labels first, and what a model predicts as margins or probabilities"
+        )
 
 
 def label_range(name: str, value: object) -> tuple[float, float]:

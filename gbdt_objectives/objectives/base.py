@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.arrays import REAL, Domain, Interval
+from gbdt_objectives._checks.arrays import REAL, SOFT, Domain, Interval
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.spellings import CATBOOST
@@ -427,7 +427,8 @@ class Objective(Shown):
                 rows, loss = bound.rows, bound.objective.equations
             else:
                 rows = read_rows(self, y, f, w)
-                loss, f = self._for(rows), rows.f
+                own = in_order(self, rows) if booster is None else self
+                loss, f = own._for(rows), rows.f
                 found = compute(loss, rows, FLOAT32)
             if training is not None:
                 begin(training, loss, rows, f, found[0])
@@ -638,11 +639,18 @@ def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weig
 
 def by_hand(objective: Objective, rows: Rows) -> Rows:
     """The rows of a call by hand, whose weights are asked about beside one rate of all rows."""
-    loss, w = objective.equations, rows.w
+    loss, w = in_order(objective, rows).equations, rows.w
     asks = loss.keep_rate is not None and not loss.named and type(w) is np.ndarray and len(w)
     if asks and may_undo(w, rows.y, loss.keep_rate(rows)):
         Training(loss=loss, rows=rows)
     return rows
+
+
+def in_order(objective: Objective, rows: Rows) -> Objective:
+    """The objective, if labels and margins of a call by hand are not swapped."""
+    if rows.f is not None and objective.equations.labels == SOFT:
+        _checks.not_swapped("margin", rows.f, rows.y)
+    return objective
 
 
 def place_for(objective: Objective, *arrays: Any) -> Place:
