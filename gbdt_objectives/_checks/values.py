@@ -523,7 +523,7 @@ def not_swapped(name: str, values: Any, y: Any, takes_zero: bool = True) -> None
     if soft and not (takes_zero and np.ptp(p) == 0):
         raise ValueError(
             f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
-            "labels first, and what a model predicts as margins or probabilities"
+            "the margins or probabilities that the model predicts"
         )
 
 
