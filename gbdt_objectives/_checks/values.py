@@ -17,15 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import arrays
-from gbdt_objectives._checks.arrays import (
-    Array,
-    as_array,
-    is_dask,
-    real_array,
-    same_length,
-    shown,
-    vector,
-)
+from gbdt_objectives._checks.arrays import Array, as_array, real_array, same_length, shown, vector
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._rows.workers import several
 
@@ -510,17 +502,12 @@ def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
     arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
 
 
-def not_swapped(name: str, values: Any, y: Any, takes_zero: bool = True) -> None:
-    """Refuse predictions that are 0 and 1 beside labels between these; where ``takes_zero``, all of
-    them may be one number, as before any tree."""
-    if is_dask(values) or is_dask(y):
+def not_swapped(name: str, p: Any, y: Any) -> None:
+    """Refuse predictions (n,) that are 0 and 1, as labels are, beside labels between these."""
+    if p.ndim > 1 or not p.shape[0] or float(p[0]) not in (0, 1):  # nearly all, at no cost
         return
-    p = np.ravel(arrays.to_host(values))
-    if not p.size or p[0] not in (0, 1) or not np.isin(p, (0, 1)).all():
-        return
-    labels = np.ravel(arrays.to_host(y))
-    soft = labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any()
-    if soft and not (takes_zero and np.ptp(p) == 0):
+    p, y = arrays.to_host(p), arrays.to_host(y)
+    if np.ptp(p) and np.isin(p, (0, 1)).all() and ((y > 0) & (y < 1)).any():
         raise ValueError(
             f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
             "the margins or probabilities that the model predicts"

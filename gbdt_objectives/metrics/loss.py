@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.arrays import SOFT
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows
@@ -70,6 +69,7 @@ class WeightedLoglossMetric(MeanMetric):
         rows = super().read(y_true, y_pred, sample_weight)
         if not self.logloss.labels.contains(rows.y):
             self.logloss.labels.check("y_true", rows.y)
+        _checks.not_swapped("y_pred", rows.f, rows.y)
         if self.input_space == "probability":
             if not ((rows.f >= 0) & (rows.f <= 1)).all():
                 p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
@@ -90,10 +90,6 @@ class WeightedLoglossMetric(MeanMetric):
 
             losses = -xlogy(y, p) - xlog1py(1 - y, -p)
         return losses, c
-
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
-        if self.negative_keep_rate == 1:
-            _checks.not_swapped("y_pred", y_pred, y_true, self.input_space == "margin")
 
     def sums(self, rows: Rows) -> Any:
         return rows.sum(self.terms, narrow=True)
@@ -152,10 +148,6 @@ class LossMetric(Metric):
     def _corrects(self) -> float:  # type: ignore[override]
         keep_rate = self.objective.equations.keep_rate
         return 1.0 if keep_rate is None else float(keep_rate(None))
-
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
-        if self.objective.label_domain == SOFT:
-            _checks.not_swapped("y_pred", y_pred, y_true)
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)

@@ -427,8 +427,7 @@ class Objective(Shown):
                 rows, loss = bound.rows, bound.objective.equations
             else:
                 rows = read_rows(self, y, f, w)
-                own = in_order(self, rows) if booster is None else self
-                loss, f = own._for(rows), rows.f
+                loss, f = self._for(rows), rows.f
                 found = compute(loss, rows, FLOAT32)
             if training is not None:
                 begin(training, loss, rows, f, found[0])
@@ -600,6 +599,8 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
         _checks.same_length("y_true", y, "the margins", f.shape[0])
     rows = checked_rows(objective, place, y, f, sample_weight)
     check_margins(rows)
+    if objective.equations.labels == SOFT:
+        _checks.not_swapped("margin", f, y)
     return rows
 
 
@@ -639,18 +640,11 @@ def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weig
 
 def by_hand(objective: Objective, rows: Rows) -> Rows:
     """The rows of a call by hand, whose weights are asked about beside one rate of all rows."""
-    loss, w = in_order(objective, rows).equations, rows.w
+    loss, w = objective.equations, rows.w
     asks = loss.keep_rate is not None and not loss.named and type(w) is np.ndarray and len(w)
     if asks and may_undo(w, rows.y, loss.keep_rate(rows)):
         Training(loss=loss, rows=rows)
     return rows
-
-
-def in_order(objective: Objective, rows: Rows) -> Objective:
-    """The objective, if labels and margins of a call by hand are not swapped."""
-    if rows.f is not None and objective.equations.labels == SOFT:
-        _checks.not_swapped("margin", rows.f, rows.y)
-    return objective
 
 
 def place_for(objective: Objective, *arrays: Any) -> Place:
