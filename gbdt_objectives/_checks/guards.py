@@ -467,10 +467,9 @@ def objective_fits_estimator(training: Training) -> None:
             + ", and turn its scores into classes with apply_thresholds" * link.is_label_unit
         )
     if objective.n_classes is not None and not is_classifier and library is not None:
-        remedy = (
-            f"use {name.replace('Regressor', 'Classifier')}, whose predict_proba gives "
-            "probabilities"
-        ) + f", and predict with {library.asks_margins} margins" * bool(library.asks_margins)
+        kind = name.replace("Regressor", "Classifier")
+        remedy = f"use {kind}, whose predict_proba gives probabilities"
+        remedy += f", and predict with {library.asks_margins} margins" * bool(library.asks_margins)
         if _have_fractions(training.labels(None)):
             if library.margin_flag and link == "logit":
                 return  # predictions are probabilities
@@ -484,7 +483,7 @@ def objective_fits_estimator(training: Training) -> None:
 def _have_fractions(y: Any) -> bool:
     """Whether labels, perhaps of Dask, are no whole numbers."""
     y = y if hasattr(y, "__dask_graph__") else np.asarray(to_host(y))
-    found = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
+    found: Any = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
     return bool(found.compute() if hasattr(found, "compute") else found)
 
 

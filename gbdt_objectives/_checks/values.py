@@ -496,8 +496,10 @@ def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
     """Labels 0 and 1; ``of_soft`` is what to do about labels between them."""
     right = y == 0
     right |= y == 1
+    if right.all():
+        return
     remedy = "encode the rare event as 1 and everything else as 0"
-    if of_soft and not right.all() and ((y >= 0) & (y <= 1)).all():
+    if of_soft and ((y >= 0) & (y <= 1)).all():
         remedy = of_soft
     arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
 

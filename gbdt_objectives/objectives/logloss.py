@@ -1,8 +1,7 @@
 """Logistic losses for training data in which only some of the negatives were kept; focal loss.
 
-Symbols: z margin (log-odds), y label 0 or 1, or a soft one between, which is y of a row of label 1
-and 1-y of one of label 0, w weight, r the rate at which negatives were kept (r_i where it differs
-by row), sigma the logistic function.
+Symbols: z margin (log-odds), y label 0 or 1, at r = 1 also between, w weight, r the rate at which
+negatives were kept (r_i where it differs by row), sigma the logistic function.
 
 Of the focal loss: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p),
 g gamma, w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x =
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._checks.arrays import BINARY, SOFT, Classes, Domain, Values
+from gbdt_objectives._checks.arrays import BINARY, SOFT, Classes, Values
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._public import public
@@ -79,6 +78,9 @@ class Thinned(Values):
     )
 
 
+THINNED = Thinned(BINARY.values)
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
     """loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
@@ -90,13 +92,8 @@ class LoglossLoss(Loss):
     intercept: float | None = None
     named: Named = ()  # the ``offset`` of each row, if it differs
 
-    @property
-    def labels(self) -> Domain:
-        return Thinned(BINARY.values) if self.thins else SOFT
-
-    @property
-    def thins(self) -> bool:
-        return bool(self.named) or self.offset > 0 or self.negative_weight > 1
+    thins = property(lambda self: bool(self.named) or self.offset > 0 or self.negative_weight > 1)
+    labels = property(lambda self: THINNED if self.thins else SOFT)
 
     def measured(self, rows: Rows) -> LoglossLoss:
         """Fill in the intercept, the constant margin of least loss."""
@@ -164,7 +161,7 @@ class LoglossLoss(Loss):
 
     def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer | None:
         """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
-        if not rows.place.contains(BINARY, rows.y):  # soft labels
+        if self.nearer_class(rows.y, np) is not rows.y:  # soft labels
             return None
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
@@ -289,7 +286,8 @@ def weighted_logloss_objective(
         hessian   w c sigma(z) (1 - sigma(z))   "exact"
                   w c |sigma(z) - y| / 2        "bounded"
 
-    The margin z is the log-odds in the full population, before sampling.
+    The margin z is the log-odds in the full population, before sampling. Where r = 1, a label y may
+    be a probability: the row counts as one of label 1, of weight y, and one of label 0, of 1-y.
 
     Parameters
     ----------
@@ -307,7 +305,7 @@ def weighted_logloss_objective(
     Raises
     ------
     ValueError
-        If the rate is not in (0, 1]; while training, if a label is not 0 or 1.
+        If the rate is not in (0, 1]; while training, if a label is not 0 or 1; in [0, 1] for r = 1.
 
     References
     ----------
@@ -361,8 +359,8 @@ def offset_logloss_objective(
     Raises
     ------
     ValueError
-        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one rate
-        for each row, or exactly the positives have the rate 1.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1 (in [0, 1] for one rate
+        of 1), there is not one rate for each row, or exactly the positives have the rate 1.
 
     References
     ----------
