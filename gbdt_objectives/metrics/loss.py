@@ -89,7 +89,7 @@ class WeightedLoglossMetric(MeanMetric):
         if self.logloss.nearer_class(y, xp) is not y:  # soft labels
             from scipy.special import xlog1py, xlogy
 
-            losses = -xlogy(y, p) - xlog1py(1 - y, -p)
+            losses = -xlogy(y, p) - xlog1py(1 - y.astype(float), -p)
         return losses, c
 
     def sums(self, rows: Rows) -> Any:

@@ -125,7 +125,7 @@ class LoglossLoss(Loss):
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
-        return y + self.negative_weight * (1 - y)
+        return 1.0 + 0.0 * y if self.negative_weight == 1 else y + self.negative_weight * (1 - y)
 
     def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
         s = z + (self.offset if offset is None else offset)
