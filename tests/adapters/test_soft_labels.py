@@ -165,6 +165,13 @@ def test_a_weight_of_one_over_the_probability_of_being_kept_undoes_a_rate() -> N
     assert total == pytest.approx(objective.loss(y, f), rel=1e-12)
 
 
+def test_two_rows_of_a_soft_label_are_for_any_loss() -> None:
+    """The remedy of the focal loss."""
+    focal, y, f = go.focal_objective(0), np.array([0.1, 0.6, 0.95]), np.array([-1.0, 0.3, 2.0])
+    twice = np.repeat([1.0, 0.0], 3), np.tile(f, 2), np.append(y, 1 - y)
+    assert focal.loss(*twice) == pytest.approx(PLAIN.loss(y, f), rel=1e-12)
+
+
 SHARES, CLASSES = np.array([0.2, 0.9, 0.4, 0.7]), np.array([0.0, 1.0, 1.0, 0.0])
 MARGINS = np.array([-1.0, 2.0, 0.5, 0.1])
 PLAIN = go.weighted_logloss_objective(1)
