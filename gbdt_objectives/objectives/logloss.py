@@ -78,9 +78,6 @@ class Thinned(Values):
     )
 
 
-THINNED = Thinned(BINARY.values)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
     """loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
@@ -93,7 +90,7 @@ class LoglossLoss(Loss):
     named: Named = ()  # the ``offset`` of each row, if it differs
 
     thins = property(lambda self: bool(self.named) or self.offset > 0 or self.negative_weight > 1)
-    labels = property(lambda self: THINNED if self.thins else SOFT)
+    labels = property(lambda self: Thinned(BINARY.values) if self.thins else SOFT)
 
     def measured(self, rows: Rows) -> LoglossLoss:
         """Fill in the intercept, the constant margin of least loss."""
