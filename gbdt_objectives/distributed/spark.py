@@ -326,7 +326,7 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
                     with some_rows():
                         found = function(read_labels(objective, y, w))
                     if classes:
-                        _checks.binary_labels("y_true", y, "DaskXGBRegressor takes such labels")
+                        _checks.binary_labels("y_true", np.asarray(y), "use DaskXGBRegressor")
                     yield pd.DataFrame({"vector": [np.asarray(found, np.float64).tolist()]})
 
         with _errors_of_workers():

@@ -139,7 +139,7 @@ def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
 def test_soft_labels_are_no_classes(spark, rows) -> None:
     """XGBoost's classifier on Spark counts labels, and would train as many classes."""
     df = in_two(spark, rows.assign(label=rows.label / 3))
-    with pytest.raises(ValueError, match="must be 0 .*: DaskXGBRegressor takes such labels"):
+    with pytest.raises(ValueError, match="must be 0 .*: use DaskXGBRegressor"):
         spark_classifier(go.weighted_logloss_objective(1), **given()).fit(df)
 
 
