@@ -117,6 +117,8 @@ LOG_ODDS = [kind for kind in CALIBRATORS.values() if issubclass(kind, LogOddsCal
 
 OTHER = (-1.0, 0.5, 2.0)
 """Labels that are neither 0 nor 1."""
+SOFT = (0.0, 1.0, 0.25, 0.9)
+"""Labels of which some are probabilities."""
 
 
 def mean_expected_disagreement(a: float, b: float) -> Callable[[Array, Array, Array], float]:
@@ -269,6 +271,9 @@ OBJECTIVES = [
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("weighted-logloss-bounded", go.weighted_logloss_objective(0.1, hessian="bounded"),
                   (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("soft-logloss", go.weighted_logloss_objective(1), SOFT, (-30, 30), (-1.0, 2.0)),
+    ObjectiveCase("soft-logloss-bounded", go.offset_logloss_objective(1, hessian="bounded"), SOFT,
+                  (-30, 30), (-1.0, 2.0)),
     ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("offset-logloss-by-row", offsets_by_row(np.arange(600)), (0, 1), (-30, 30), OTHER,
                   of_positions=offsets_by_row),
@@ -390,6 +395,9 @@ METRICS = [
     MetricCase("loss-qwk", go.loss_metric(go.qwk_objective([0, 1, 2, 3], clip=False)),
                labels_between(0, 3), (-1, 4)),
     MetricCase("loss-unmeasured", go.loss_metric(go.qwk_objective()), labels_between(1, 6), (0, 7)),
+    MetricCase("soft-logloss", go.weighted_logloss_metric(1), SOFT, (-30, 30)),
+    MetricCase("soft-logloss-probability", go.weighted_logloss_metric(1, input_space="probability"),
+               SOFT, (0, 1)),
     MetricCase("loss-logloss", go.loss_metric(go.offset_logloss_objective(0.1)), (0, 1), (-30, 30)),
     MetricCase("loss-function",
                go.loss_metric(go.objective(squared_error, loss=squared_error_loss)),

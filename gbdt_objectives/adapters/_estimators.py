@@ -592,4 +592,6 @@ def check_two_classes(classes: Array) -> None:
         raise ValueError(
             f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
             "objective is for two: leave objective out, or merge classes"
+            + "; labels between 0 and 1 are for XGBRegressor and LGBMRegressor"
+            * bool(classes.dtype.kind == "f" and classes.min() >= 0 and classes.max() <= 1)
         )
