@@ -69,6 +69,7 @@ STUDIES = (
     Study("threshold_study.rare", results="results/rare"),
     on_files("segment_thresholds"),
     on_files("ordinal_probabilities"),
+    Study("ordinal_probabilities.few_rows", ("{folder}",), "results/few_rows", None),
     on_files("ordinal_packages"),
     on_files("averaged_probabilities"),
     on_files("decisions"),
@@ -80,6 +81,7 @@ STUDIES = (
     on_files("linear_member"),
     on_files("bag_averages"),
     on_files("averaged_models"),
+    on_files("five_bags"),
     on_files("curvature"),
     Study("delayed_labels"),
     on_files("focal"),
@@ -89,6 +91,7 @@ STUDIES = (
     Study("segment_repair"),
     Study("calibration_coverage"),
     Study("constraint_coverage"),
+    Study("precision_start"),
     Study("migration"),
 )
 

@@ -34,11 +34,13 @@ class Named:
     takes_start: bool = False  # whether a number that it starts at stays in the model: base_score
     no_default: str = ""  # what turns off the metric that it measures where nobody names one
     adds_start: str = ""  # how predictions get a start that differs by row
+    leaf_rows: str = ""  # the parameter of the fewest rows that a leaf may have, if that is many
     classifier_reads: tuple[int, ...] = ()  # for how many classes its own classifier reads margins
     classifier_misreads: str = ""  # what its own classifier does with all others
     cannot_train_alone: str = ""  # what one worker of several would do without sums over all
     cannot_stop_alone: str = ""  # and where it stops
     cannot_serve: str = ""  # why no folder holds its models, and what to do instead
+    home: str = ""  # the module of its ``LIBRARY``, if that is not adapters/<name>/library.py
 
     @property
     def asks_margins(self) -> str:
@@ -64,7 +66,8 @@ LIGHTGBM = Named(
     name="lightgbm", package="lightgbm", alias="lgb", title="LightGBM", floor="4.2",
     prefix="LGBM", margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    no_default='metric="None"', adds_start="add it to predict(X, raw_score=True)",
+    leaf_rows="min_child_samples", no_default='metric="None"',
+    adds_start="add it to predict(X, raw_score=True)",
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.experimental.dask, passing its objective and callbacks",
@@ -80,6 +83,7 @@ CATBOOST = Named(
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
     title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+    leaf_rows="min_samples_leaf",
     cannot_serve="its trees are not read here: pickle the estimator, or, to predict without this "
     "package, scikit-learn's own estimator that its to_sklearn() returns",
 )  # fmt: skip
@@ -110,8 +114,16 @@ def library(name: str) -> OpenLibrary:
 
 def any_library(name: str) -> Library:
     """The value of a library of EVERY; raises ImportError if it is missing or too old."""
-    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
+    home = EVERY[name].home or f"gbdt_objectives.adapters.{name}.library"
+    found: Library = import_module(home).LIBRARY
     return found
+
+
+def register(row: Named) -> None:
+    """Add a library whose adapter stands outside of this package, in the module ``row.home``."""
+    EVERY[row.name] = row
+    KINDS.update(dict.fromkeys(row.estimators, row))
+    row_of.cache_clear()
 
 
 def name_of(thing: Any) -> str | None:

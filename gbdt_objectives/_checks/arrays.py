@@ -14,7 +14,7 @@ import reprlib
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -340,7 +340,8 @@ class Interval:
         ends = ((low, self.low), (high, self.high))
         must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
         remedy = "correct these rows or leave them out"
-        remedy += ", or encode the two classes as 0 and 1" * (self.high == 1)
+        if (self.low, self.high) == (0, 1):
+            remedy += ", or encode the two classes as 0 and 1, or divide percentages by 100"
         _checks.each(name, values, right, f"must be {must}", remedy)
 
 
@@ -350,6 +351,9 @@ class Values:
     """A few numbers, such as the classes 0, 1 and 2."""
 
     values: tuple[float, ...]
+    of_soft: ClassVar[str] = (
+        "write each row twice, with label 1 and weight y, and with label 0 and weight 1 - y"
+    )
 
     @each_round
     def contains(self, values: Array) -> bool:
@@ -357,7 +361,7 @@ class Values:
 
     def check(self, name: str, values: Array) -> None:
         if self.values == (0, 1):
-            return _checks.binary_labels(name, values)
+            return _checks.binary_labels(name, values, self.of_soft)
         rule = f"must be one of {_checks.shown(self.values)}"
         _checks.each(name, values, self._find(values), rule, "encode the classes as these numbers")
 
@@ -388,5 +392,7 @@ Domain = Interval | Values
 
 REAL = Interval()
 """Every finite number."""
+SOFT = Interval(0.0, 1.0)
+"""The labels 0 and 1 and, between them, soft labels: probabilities of 1."""
 BINARY = Values((0.0, 1.0))
 """The labels 0, negative, and 1, positive."""

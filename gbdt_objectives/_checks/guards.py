@@ -445,13 +445,15 @@ def function_takes_labels_weights(training: Training) -> None:
         )
 
 
-@guard(Training, "objective", "estimator", "role", unless=("estimator_of",))
+@guard(Training, "objective", "estimator", "role", "labels", unless=("estimator_of",))
 def objective_fits_estimator(training: Training) -> None:
-    """A classifier must get an objective of classes, and a regressor one of numbers."""
-    objective, name = training.objective, type(training.estimator).__name__
+    """A classifier must get an objective of classes, and a regressor one of numbers, which soft
+    labels of two classes are."""
+    objective, library = training.objective, training.library
     if objective is None:
         return
-    link, is_classifier = objective.link, training.role == "Classifier"
+    link, name = objective.link, type(training.estimator).__name__
+    is_classifier = training.role == "Classifier"
     regressor = name.replace("Classifier", "Regressor")
     if is_classifier and not link.is_declared:
         raise TypeError(
@@ -464,13 +466,25 @@ def objective_fits_estimator(training: Training) -> None:
             f"objective={objective!r} trains {link.margins}, not log-odds: use {regressor}"
             + ", and turn its scores into classes with apply_thresholds" * link.is_label_unit
         )
-    if objective.n_classes is not None and not is_classifier and training.library is not None:
-        raise TypeError(
-            f"objective={objective!r} trains {link.margins}: use "
-            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities"
-            + f", and predict with {training.library.asks_margins} margins"
-            * bool(training.library.asks_margins)
-        )
+    if objective.n_classes is not None and not is_classifier and library is not None:
+        kind = name.replace("Regressor", "Classifier")
+        remedy = f"use {kind}, whose predict_proba gives probabilities"
+        remedy += f", and predict with {library.asks_margins} margins" * bool(library.asks_margins)
+        if _have_fractions(training.labels(None)):
+            if library.margin_flag and link == "logit":
+                return  # predictions are probabilities
+            remedy = (
+                "labels between 0 and 1 are for weighted_logloss_objective(1), in XGBRegressor and "
+                "LGBMRegressor"
+            )
+        raise TypeError(f"objective={objective!r} trains {link.margins}: {remedy}")
+
+
+def _have_fractions(y: Any) -> bool:
+    """Whether labels, perhaps of Dask, are no whole numbers."""
+    y = y if hasattr(y, "__dask_graph__") else np.asarray(to_host(y))
+    found: Any = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
+    return bool(found.compute() if hasattr(found, "compute") else found)
 
 
 @guard(Training, "stops_on", "objective", "library")

@@ -316,6 +316,7 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
     rows = dataset.filter(~col(held_out)) if held_out else dataset
     columns = [col(estimator.getOrDefault("labelCol")).cast("float").alias("y")]  # as a DMatrix
     columns += [col(weight).cast("float").alias("w")] if weight else []
+    classes = isinstance(estimator, SparkXGBClassifier)  # which counts them
 
     def run(function: Callable[[Rows], Any]) -> list[Any]:
         def told(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -324,6 +325,8 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
                     y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
                     with some_rows():
                         found = function(read_labels(objective, y, w))
+                    if classes:
+                        _checks.binary_labels("y_true", np.asarray(y), "use DaskXGBRegressor")
                     yield pd.DataFrame({"vector": [np.asarray(found, np.float64).tolist()]})
 
         with _errors_of_workers():

@@ -282,8 +282,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
                 one = f"estimator {name!r}" if isinstance(self.estimator, list) else name
                 raise ValueError(
                     f"{one} stops early, but is given no rows to stop on, since those held out are "
-                    "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') "
-                    "holds out others, by its cv; or fit the estimator and pass cv='prefit'"
+                    "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset', "
+                    "n_bags=1) holds out others, by its cv; or fit the estimator and pass cv='prefit'"
                 )
         return members
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.arrays import SOFT
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows
@@ -67,7 +68,9 @@ class WeightedLoglossMetric(MeanMetric):
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
-        _checks.binary_labels("y_true", rows.y)
+        if self.logloss.thins or not SOFT.contains(rows.y):
+            self.logloss.labels.check("y_true", rows.y)
+        _checks.not_swapped("y_pred", rows.f, rows.y)
         if self.input_space == "probability":
             if not ((rows.f >= 0) & (rows.f <= 1)).all():
                 p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
@@ -82,7 +85,12 @@ class WeightedLoglossMetric(MeanMetric):
         if self.input_space == "margin":
             return c * self.logloss.unweighted(y, p, xp), c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
-            return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
+            losses = -c * np.where(y == 1, np.log(p), np.log1p(-p))
+        if self.logloss.nearer_class(y, xp) is not y:  # soft labels
+            from scipy.special import xlog1py, xlogy
+
+            losses = -xlogy(y, p) - xlog1py(1 - y.astype(float), -p)
+        return losses, c
 
     def sums(self, rows: Rows) -> Any:
         return rows.sum(self.terms, narrow=True)
@@ -102,6 +110,7 @@ def weighted_logloss_metric(
     ----------
     negative_keep_rate : float in (0, 1]
         r, the fraction of negatives that was kept in the rows to be scored; 1 if none were dropped.
+        Labels may then be probabilities, in [0, 1].
     input_space : {"margin", "probability"}
         What is scored: log-odds, as boosters hand out under a custom objective (exact also where
         the probability rounds to 0 or 1), or probabilities, as under a built-in one.

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.arrays import REAL, Domain, Interval
+from gbdt_objectives._checks.arrays import REAL, SOFT, Domain, Interval
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.spellings import CATBOOST
@@ -599,6 +599,8 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
         _checks.same_length("y_true", y, "the margins", f.shape[0])
     rows = checked_rows(objective, place, y, f, sample_weight)
     check_margins(rows)
+    if objective.equations.labels == SOFT:
+        _checks.not_swapped("margin", f, y)
     return rows
 
 

@@ -1,7 +1,7 @@
 """Logistic losses for training data in which only some of the negatives were kept; focal loss.
 
-Symbols: z margin (log-odds), y label 0 or 1, w weight, r the rate at which negatives
-were kept (r_i where it differs by row), sigma the logistic function.
+Symbols: z margin (log-odds), y label 0 or 1, at r = 1 also between, w weight, r the rate at which
+negatives were kept (r_i where it differs by row), sigma the logistic function.
 
 Of the focal loss: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p),
 g gamma, w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x =
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._checks.arrays import BINARY, Classes
+from gbdt_objectives._checks.arrays import BINARY, SOFT, Classes, Values
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._public import public
@@ -69,11 +69,19 @@ class Offsets(RowValues):
         _checks.rates_by_row_alone(NAME, self.values > 0, y == 1)
 
 
+class Thinned(Values):
+    """The labels of rows of which some with label 0 were dropped."""
+
+    of_soft = (
+        "labels between 0 and 1 are for negative_keep_rate=1; if rows were dropped, the weight of "
+        "each is 1 over the probability with which it was kept"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoglossLoss(Loss):
     """loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))), c(1) = 1, c(0) = negative_weight."""
 
-    labels = BINARY
     link = LOGIT
     negative_weight: float = 1.0
     offset: float = 0.0
@@ -81,12 +89,15 @@ class LoglossLoss(Loss):
     intercept: float | None = None
     named: Named = ()  # the ``offset`` of each row, if it differs
 
+    thins = property(lambda self: bool(self.named) or self.offset > 0 or self.negative_weight > 1)
+    labels = property(lambda self: Thinned(BINARY.values) if self.thins else SOFT)
+
     def measured(self, rows: Rows) -> LoglossLoss:
         """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
         negative, positive = both_classes(rows)
-        if self.named or self.offset > 0 or self.negative_weight > 1:
+        if self.thins:
             Sampling(
                 name=NAME, thinned=0, rows_of=(np.inf, positive), kept=negative,
                 rate=self.mean_rate(rows, negative),
@@ -111,30 +122,44 @@ class LoglossLoss(Loss):
 
     def class_factor(self, y: Any) -> Any:
         """c(y)."""
-        return y + self.negative_weight * (1 - y)
+        return 1.0 + 0.0 * y if self.negative_weight == 1 else y + self.negative_weight * (1 - y)
 
     def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
         s = z + (self.offset if offset is None else offset)
         return self.class_factor(y) * self.unweighted(y, s, xp)
 
     def unweighted(self, y: Any, s: Any, xp: Any) -> Any:
-        """log(1 + exp(-(2y-1) s))."""
-        return softplus_of_twice((0.5 - y) * s, xp)
+        """log(1 + exp(-(2y-1) s)), and of soft labels the mean of both classes."""
+        k = self.nearer_class(y, xp)
+        loss = softplus_of_twice((0.5 - k) * s, xp)
+        return loss if k is y else loss + (k - y) * s
+
+    def nearer_class(self, y: Any, xp: Any) -> Any:
+        """The nearer of 0 and 1 to each label; the labels themselves, if all are 0 or 1."""
+        return y if self.thins or xp.all((y == 0) | (y == 1)) else xp.round(y)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
         """From E = exp((2y-1) s), the odds of the right label: the wrong one has the probability
-        1/(1+E), without cancellation in either tail, and the hessian is E/(1+E)^2, or half that."""
-        right = 2 * y - 1
+        1/(1+E), without cancellation in either tail, and the hessian is E/(1+E)^2, or half that.
+        A soft label is d from the nearer class, k, and takes the share d of the other one."""
+        k = self.nearer_class(y, xp)
+        right = 2 * k - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
         E = xp.exp(xp.clip(log_E, -xp.inf, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
         c = self.class_factor(y)
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
+        if k is not y:
+            d = xp.abs(k - y)
+            hessian = hessian + d * (0.5 - wrong) if self.hessian == "bounded" else hessian
+            wrong = wrong - d
         return wrong * (-right * c), hessian * c
 
-    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer:
+    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer | None:
         """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
+        if self.nearer_class(rows.y, np) is not rows.y:  # soft labels
+            return None
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
@@ -201,7 +226,7 @@ def largest_exponent(z: Any, xp: Any) -> float:
 
 def both_classes(rows: Rows) -> tuple[float, float]:
     """The weights of label 0 and of label 1, neither of which may be 0."""
-    W = class_totals(rows, 2)
+    W: Array = rows.sum(lambda y, f, xp, **named: [1 - y, y])
     occurring(W)
     return float(W[0]), float(W[1])
 
@@ -258,7 +283,8 @@ def weighted_logloss_objective(
         hessian   w c sigma(z) (1 - sigma(z))   "exact"
                   w c |sigma(z) - y| / 2        "bounded"
 
-    The margin z is the log-odds in the full population, before sampling.
+    The margin z is the log-odds in the full population, before sampling. Where r = 1, a label y may
+    be a probability: the row counts as one of label 1, of weight y, and one of label 0, of 1-y.
 
     Parameters
     ----------
@@ -276,7 +302,7 @@ def weighted_logloss_objective(
     Raises
     ------
     ValueError
-        If the rate is not in (0, 1]; while training, if a label is not 0 or 1.
+        If the rate is not in (0, 1]; while training, if a label is not 0 or 1; in [0, 1] for r = 1.
 
     References
     ----------
@@ -330,8 +356,8 @@ def offset_logloss_objective(
     Raises
     ------
     ValueError
-        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one rate
-        for each row, or exactly the positives have the rate 1.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1 (in [0, 1] for one rate
+        of 1), there is not one rate for each row, or exactly the positives have the rate 1.
 
     References
     ----------

@@ -533,9 +533,18 @@ def labels_and_classes(lib: Library) -> None:
                       held_out=slice(400, 401)),
         lambda m: stops(train(lib, NEAR, QWK, threshold_metric("matthews"), stop=8)),
         name=lib)  # fmt: skip
+    for labels, says in (2 * EVENTS - 1, "two classes as 0 and 1"), (100 * EVENTS, "ages by 100"):
+        row("check", f"correct these rows.*{says}",
+            lambda labels=labels: train(lib, labels, LOGLOSS),
+            lambda m: events(expit(train(lib, EVENTS, LOGLOSS).margin)),
+            name=f"{says} {lib}")  # fmt: skip
+    thins, soft = go.weighted_logloss_objective(0.9), np.clip(EVENTS, 0.01, 0.99)
     row("binary_labels", "encode the rare event as 1 and everything else as 0",
-        lambda: train(lib, 2 * EVENTS - 1, LOGLOSS),
+        lambda: train(lib, 2 * EVENTS - 1, thins),
         lambda m: events(expit(train(lib, EVENTS, LOGLOSS).margin)), name=lib)  # fmt: skip
+    row("binary_labels", "labels between 0 and 1 are for negative_keep_rate=1",
+        lambda: train(lib, soft, thins),
+        lambda m: events(expit(train(lib, soft, LOGLOSS).margin)), name=f"soft {lib}")  # fmt: skip
     row("check", "subtract the lowest label, encode classes by their rank, or raise n_classes",
         lambda: train(lib, GRADES + 1, go.ordinal_logit_objective(5)),
         lambda m: train(lib, GRADES, go.ordinal_logit_objective(5)),

@@ -96,7 +96,9 @@ def margins(model: Any, X: Array) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize("case", OBJECTIVES, ids=repr)
+@pytest.mark.parametrize(
+    "case", [one for one in OBJECTIVES if not one.name.startswith("soft")], ids=repr
+)
 def test_an_objective_trains_what_its_gradient_trains(
     case: ObjectiveCase, is_weighted: bool, grades
 ) -> None:

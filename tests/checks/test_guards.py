@@ -34,7 +34,7 @@ from gbdt_objectives._checks.asked import (
     guard,
 )
 from gbdt_objectives._links import CHANGED, IDENTITY, LOG, LOGIT, OPAQUE, UNDECLARED, Link
-from gbdt_objectives._registry import LIGHTGBM, XGBOOST, library
+from gbdt_objectives._registry import LIGHTGBM, SKLEARN, XGBOOST, library
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.calibration import TemperatureCalibrator
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
@@ -214,8 +214,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
      {"objective": QWK, "estimator": XGBClassifier(), "role": "Classifier"},
      "not log-odds: use XGBRegressor, and turn its scores into classes"),
     ("objective_fits_estimator",
-     {"objective": LOGLOSS, "estimator": XGBRegressor(), "role": "Regressor", "library": XGBOOST},
-     "use XGBClassifier, .*output_margin=True margins"),
+     {"objective": LOGLOSS, "estimator": XGBRegressor(), "role": "Regressor", "library": XGBOOST,
+      "labels": lambda k: EVENTS * 1.0}, "use XGBClassifier, .*output_margin=True margins"),
+    *(("objective_fits_estimator",
+       {"objective": one, "estimator": XGBRegressor(), "role": "Regressor", "library": own,
+        "labels": lambda k: EVENTS / 2}, "between 0 and 1 are for weighted_logloss_objective")
+      for one, own in ((FOCAL, XGBOOST), (LOGLOSS, SKLEARN))),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "stops_on": None},
      "LightGBM would stop on a default of its own.*loss_metric"),
     ("stops_on_held_out", {"sets": [], "data": "rows", "looks_at": [None]},
@@ -333,6 +337,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("function_takes_labels_weights", {"function": None, "weighted": True}),
     ("objective_fits_estimator", {"objective": QWK, "role": "Regressor", "library": XGBOOST}),
     ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Classifier", "library": XGBOOST}),
+    ("objective_fits_estimator", {"objective": LOGLOSS, "role": "Regressor", "library": LIGHTGBM,
+                                  "labels": lambda k: EVENTS / 2}),
     ("stops_on_a_metric_of_ours", {"objective": QWK, "library": LIGHTGBM, "stops_on": KAPPA}),
     ("stops_on_held_out", {"sets": SETS, "data": "others", "looks_at": [None],
                            "labels": {0: [1], 1: [2], None: [3]}.get}),

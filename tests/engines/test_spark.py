@@ -136,6 +136,13 @@ def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     np.testing.assert_allclose(probability, alone.predict(xgb.DMatrix(found[FEATURES])), rtol=1e-6)
 
 
+def test_soft_labels_are_no_classes(spark, rows) -> None:
+    """XGBoost's classifier on Spark counts labels, and would train as many classes."""
+    df = in_two(spark, rows.assign(label=rows.label / 3))
+    with pytest.raises(ValueError, match="must be 0 .*: use DaskXGBRegressor"):
+        spark_classifier(go.weighted_logloss_objective(1), **given()).fit(df)
+
+
 def test_a_partition_without_rows_and_one_without_weight(spark, rows) -> None:
     some = rows.assign(weight=np.where(rows.index < len(rows) // 2, 0.0, rows.weight))
     model = spark_regressor(go.qwk_objective(), weight_col="weight", **given())

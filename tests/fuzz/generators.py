@@ -70,6 +70,12 @@ class Draw:
             y[self.below(n)] = 1 - y[0]
         return y.astype(self.of(["i8", "f8", "?", "f4", "u1"]))
 
+    def soft(self, n: int) -> Array:
+        """Labels 0 and 1, and some between, in float32 as boosters hold them."""
+        y = self.binary(n).astype(self.of(["f8", "f4"]))
+        share = self.of([self.rng.random(n), self.rng.choice([0.25, 0.5, 1e-9, 1 - 1e-7], n)])
+        return np.where(self.rng.random(n) < 0.7, share, y).astype("f4").astype(y.dtype)
+
     def scores(self, n: int, far: int = 150) -> Array:
         """Scores with ties, on scales from tiny to huge, of several types."""
         kind = self.below(8)

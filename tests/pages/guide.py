@@ -139,8 +139,8 @@ def thresholds(page: Page) -> None:
     )
     found = results("early_stopping", "differences").query("arm == 'auto' and booster == 'both'")
     page.says(
-        f"On {len(found)} data sets this adds {found.qwk.mean():.3f} of kappa to 100 rounds in the "
-        f"mean, and none loses more than {-found.qwk.min():.3f} ("
+        f"On the study's {len(found)} data sets this adds {found.qwk.mean():.3f} of kappa to 100 "
+        f"rounds in the mean of both, and none loses more than {-found.qwk.min():.3f} ("
     )
     ahead, files, behind, which = recipes()
     kinds = {
@@ -270,8 +270,29 @@ def bounds_on_new_rows(page: Page) -> None:
             here, new = own.loc["on these rows"], own.loc["confidence level"]
             page.says(
                 f"| precision at least {bound} | {size} | {here.violated:.3f} | "
-                f"{new.violated:.3f} | {new.reached:.3f} |"
+                f"{new.violated:.3f} | {new.none:.3f} | {new.reached:.3f} |"
             )
+
+
+@CONSTRAINTS.check
+def start_of_the_tests(page: Page) -> None:
+    of, found = settings("precision_start"), results("precision_start")
+    bounds, recalls = of["bounds"], of["best_recalls"]
+    page.says(
+        f"one positive in {1 / of['base_rate']:.0f} (",
+        f"mean over bounds of {min(bounds)} to {max(bounds)} and a best recall of "
+        f"{min(recalls)} or {max(recalls)})",
+        "if there was no threshold",
+    )
+    means = found.groupby(["positives", "kept"]).mean(numeric_only=True)
+    for size, kept in ((50, 1), (200, 1), (2000, 1), (200, 0.05), (2000, 0.05)):
+        own = means.loc[size, kept]
+        none, reached = own.none_after + 1e-9, own.reached_after + 1e-9  # .0555 as in table.md
+        page.says(f"| {size} | {kept} | {none:.3f} | {reached:.3f} |")
+    page.says(
+        f"With 50 positives `first_test={of['least_false']}` leaves "
+        f"{means.loc[50, 1].none_before:.3f} without a threshold."
+    )
 
 
 TRAINING = Page(
@@ -337,6 +358,27 @@ def rates_by_row(page: Page) -> None:
     page.says(
         f"the logloss was lower, by two standard errors, {one} comparisons at one negative per "
         f"positive (where the mean prediction was too high), {three} at three and {ten} at ten."
+    )
+
+
+@RARE.check
+def five_bags(page: Page) -> None:
+    found = results("five_bags").query("other == 'one bag'")
+    cells, of = results("five_bags", "cells"), settings("five_bags")
+    page.says(f"against `n_bags=1` on {cells['data'].nunique()} data sets ([study]")
+    for row in found.itertuples():
+        page.says(
+            f"| {row.booster} | {row.rate:g} | {row.percent:+.1f} % | {row.ap:+.3f} | "
+            f"{row.ratio_other:.2f} | {row.ratio:.2f} ({row.ratio_low:.2f} to "
+            f"{row.ratio_high:.2f}) | {row.fits_timed:.1f} |"
+        )
+    page.holds(results("five_bags", "behind").empty, "no data set is behind")
+    (worst,) = found[found.worst_percent > 0].itertuples()
+    events = cells[cells["data"] == worst.worst].events.unique()
+    page.says(
+        f"Only {worst.worst}, with {events.item()} events, did with {worst.booster} at "
+        f"{worst.rate:g}, by {worst.worst_percent:.1f} %. "
+        f"The time is that of fitting {of['timed']:,} rows"
     )
 
 
