@@ -283,7 +283,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
                 raise ValueError(
                     f"{one} stops early, but is given no rows to stop on, since those held out are "
                     "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset', "
-                    "n_bags=1) holds out others, by its cv; or fit the estimator and pass cv='prefit'"
+                    "n_bags=1) holds out others, by its cv; or fit it and pass cv='prefit'"
                 )
         return members
 

@@ -426,7 +426,7 @@ FITTED = [("a", LogisticRegression().fit(*ROWS)), ("b", LogisticRegression().fit
     ([("cv", LGBM()), ("a", GaussianNB())], {}, "conflict with constructor arguments"),
     ([("a", LGBM()), ("b", "drop")], {}, "'b': 'drop': leave it out of the list"),
     ([("a", LGBM(early_stopping_rounds=3)), ("b", GaussianNB())], {},
-     "estimator 'a' stops early, .* fit the estimator and pass cv='prefit'"),
+     "estimator 'a' stops early, .* or fit it and pass cv='prefit'"),
     (FITTED, {"cv": "prefit"}, r"has the classes .*\[0, 1, 2\].*: fit all on the same"),
 )  # fmt: skip
 def test_what_is_refused(data, estimator, options) -> None:
