@@ -1,17 +1,9 @@
-"""Which booster calls us: the frames between it and the user, and what it says of itself.
-
-A booster knows its objective, so whether its predictions are margins. It does not say that it is
-one worker of several, that a classifier will read the margins as log-odds, or that early stopping
-will minimise kappa: there frames are inspected. No booster is imported.
-"""
+"""The facts of a plain call: what a booster that calls us was given, and says of itself."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from contextlib import suppress
-from itertools import dropwhile, takewhile
-from types import FrameType
+from itertools import dropwhile
 from typing import Any
 from weakref import WeakSet
 
@@ -21,82 +13,6 @@ from gbdt_objectives._checks.guards import SILENT
 from gbdt_objectives._checks.tables import by_rows
 from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._rows import workers as _workers
-
-TRAINS = ("update", "boost")
-EVALUATES = ("eval_set", "__inner_eval")
-
-
-def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
-    """Library and frame of the booster that calls us in one of these methods, if any."""
-    for room, frame in stack:
-        if frame.f_code.co_name in methods and room in _registry.NAMES:
-            return room, frame
-    return None, None
-
-
-def is_called(stack: Stack) -> bool:
-    return call_of(TRAINS + EVALUATES, stack)[1] is not None
-
-
-def training(stack: Stack) -> tuple[str | None, Any]:
-    """The library and the booster that trains further up; None and None if none does."""
-    room, frame = call_of(TRAINS, stack)
-    return room, None if frame is None else frame.f_locals["self"]
-
-
-def evaluating(stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
-    return call_of(EVALUATES, stack)
-
-
-def cross_validation(stack: Stack) -> Any:
-    """What a library's ``cv`` further up trains, all folds; None if none does."""
-    for room, frame in stack:
-        if frame.f_code.co_name == "cv" and room in _registry.NAMES:
-            seen = frame.f_locals
-            return next(seen[name] for name in ("cvbooster", "booster", "cvfolds") if name in seen)
-    return None
-
-
-def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
-    """The frames of libraries that stand above our own, whatever is between."""
-    from_library = dropwhile(lambda at: at[0] not in _registry.NAMES, stack)
-    return takewhile(lambda at: at[0] in _registry.NAMES, from_library)
-
-
-def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
-    """The frames of libraries that stand directly above our own."""
-    above = takewhile(lambda at: at[0] in (*_registry.NAMES, "gbdt_objectives"), stack)
-    return (at for at in above if at[0] in _registry.NAMES)
-
-
-def training_above(stack: Stack) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The library whose ``train`` or ``cv`` stands above us, its locals, and those of the ``fit``
-    of an estimator that calls it; empty where there is none."""
-    library, seen = "", dict[str, Any]()
-    for room, frame in stack:
-        function = frame.f_code.co_name
-        if room not in _registry.NAMES or function not in ("fit", "train", "cv"):
-            continue
-        if function == "fit":
-            return library, seen, frame.f_locals
-        if library:
-            break
-        library, seen = room, frame.f_locals
-    return library, seen, {}
-
-
-def free_network(stack: Stack) -> _registry.Named | None:
-    """The library, LightGBM, of a distributed booster that calls us, if one does. Its network is
-    freed, so that other workers fail at once, and not the next training."""
-    for library, frame in enclosing_frames(stack):
-        booster: Any = frame.f_locals.get("self")
-        if getattr(booster, "_network", None) is True:
-            booster.free_network()
-            return _registry.BY_NAME[library]
-    return None
-
-
-# The facts of a plain call.
 
 
 def check_fits(stack: Stack) -> None:
@@ -122,7 +38,7 @@ def read_call(
 ) -> dict[str, Any]:
     """What the library's train or cv that calls us was given, once: nothing of a worker, which sees
     its own rows only, or of a training of our own, which has asked before. ``name`` is the
-    objective of the booster; the others are those of :func:`training_above`."""
+    objective of the booster; the others are those of :meth:`Stack.training_above`."""
     if owner in _read or _workers.workers():
         return {}
     _read.add(owner)
@@ -147,7 +63,7 @@ def objective_called(
     objective: Any, caller: str | None, booster: Any, owner: Any, stack: Stack
 ) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
-    above, loss = training_above(stack), objective.equations
+    above, loss = stack.training_above(), objective.equations
     estimator = above[-1].get("self")
     facts: dict[str, Any] = {"name": loss.name, "link": loss.link, "engine": _workers.engine()}
     rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
@@ -170,27 +86,16 @@ def objective_called(
     return ask(facts)
 
 
-def note(said: tuple[str, bool, str | None], value: float) -> None:
-    """Let the early stopping of a library that evaluates us know what a metric of ours said: its
-    name, its direction and the name by which it is recorded, None within a user's function."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_name not in EVALUATES:
-        frame = frame.f_back
-    room = "" if frame is None else frame.f_globals["__name__"].partition(".")[0]
-    if room in _registry.NAMES:
-        _registry.library(room).note(said, value, frame)
-
-
 def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
     """The training whose library calls a metric, of which these facts are known."""
-    room, frame = evaluating(stack)
+    room, frame = stack.evaluating()
     facts["predictions"] = None  # are margins, or what it reads
     if room is not None and frame is not None:
         booster = frame.f_locals["self"]
         facts["predictions"] = _registry.library(room).evaluated_as(frame.f_locals, facts["link"])
         if booster not in _read and not _workers.engine():
-            above = training_above(stack)
+            above = stack.training_above()
             if above[0] == room:
-                facts |= read_call(cross_validation(stack) or booster, "", *above)
+                facts |= read_call(stack.cross_validation() or booster, "", *above)
             _read.add(booster)  # one of several folds
     return ask(facts)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Training, stack, to_host, warn
+from gbdt_objectives._checks import Array, Stack, Training, to_host, warn
 from gbdt_objectives._checks.tables import listed
 from gbdt_objectives._registry import NAMES
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
@@ -157,7 +157,7 @@ class StartedObjective:
             training = self.training.part(
                 name=self.objective.equations.name, engine=_workers.engine(),
                 start_by=self.given or None,
-                alone=None if _workers.workers() else _calls.free_network(stack()),
+                alone=None if _workers.workers() else Stack.here().free_network(),
             )  # fmt: skip
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:

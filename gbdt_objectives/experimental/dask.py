@@ -27,9 +27,9 @@ from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, stack
+from gbdt_objectives._checks import Array, Stack
 from gbdt_objectives._checks.mistakes import room
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
@@ -186,7 +186,7 @@ class FitObjective:
     ) -> tuple[Array, Array]:
         seat = _here.seat
         if seat is None or seat.token != self.token:
-            _calls.free_network(stack())
+            Stack.here().free_network()
             raise ValueError(
                 "fit.objective of lightgbm() is called without its callbacks, which join the "
                 "workers: pass callbacks=fit.callbacks to fit() of a DaskLGBMRegressor"
@@ -392,7 +392,7 @@ def find_estimator(fit_objective: FitObjective) -> Any:
     """The estimator whose training called us; raises if it is not one with this objective."""
     import lightgbm as lgb
 
-    frames = _calls.library_frames(stack())
+    frames = Stack.here().of_libraries()
     selves = (frame.f_locals.get("self") for _, frame in frames)
     estimator: Any = next((one for one in selves if isinstance(one, lgb.LGBMModel)), None)
     if not isinstance(estimator, lgb.LGBMRegressor):

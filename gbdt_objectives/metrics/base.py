@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Sampling, Scoring, Stack, Training, stack as frames
+from gbdt_objectives._checks import Sampling, Scoring, Stack, Training
 from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import calls as _calls, workers as _workers
@@ -80,12 +80,12 @@ class Metric(Shown):
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
-        stack = frames()
+        stack = Stack.here()
         form = form_of(y_pred, stack)
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
-            Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
+            Training(name=self.name, within=next(stack.enclosing(), None) is not None)
         scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred, sample_weight)
         value = self.score(y_true, y_pred, sample_weight)
@@ -93,7 +93,7 @@ class Metric(Shown):
             y, w = np.asarray(y_true), np.asarray(sample_weight)
             if may_undo(w, y, self._corrects):
                 Sampling(weights=w, positive=y == 1, rate=self._corrects)
-        _calls.note((self.name, self.greater_is_better, None), value)
+        Stack.note((self.name, self.greater_is_better, None), value)
         return value
 
     @property
@@ -142,7 +142,7 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         name = free_name(self, stack)
-        _calls.note((self.name, self.greater_is_better, name if caller_of(stack) else None), value)
+        Stack.note((self.name, self.greater_is_better, name if caller_of(stack) else None), value)
         if form.wants_triple:
             return name, value, self.greater_is_better
         return (name, value) if of_data else value
@@ -153,7 +153,7 @@ class Metric(Shown):
         asks = form.cannot_stop_alone and not _workers.workers()
         _calls.metric_called({
             "name": self.name, "metric": self, "link": self.link, "library": library,
-            "form": form, "alone": _calls.free_network(stack) if asks else None,
+            "form": form, "alone": stack.free_network() if asks else None,
             "directions": directed(self, stack),
         }, stack)  # fmt: skip
 
@@ -186,7 +186,7 @@ class Metric(Shown):
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
-        stack = frames()
+        stack = Stack.here()
         if directions := directed(self, stack):
             Training(name=self.name, metric=self, directions=directions)
         return free_name(self, stack)
@@ -303,7 +303,9 @@ class RenderedMetric:
     __name__ = property(attrgetter("metric.__name__"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)
+        return self.metric._answer(
+            _registry.BY_NAME[self.library], Stack.here(), a, b, sample_weight
+        )
 
 
 class XGBoostMetric(RenderedMetric):
@@ -320,14 +322,14 @@ class LightGBMMetric(RenderedMetric):
 
 def caller_of(stack: Stack) -> str | None:
     """The library whose code stands directly above ours."""
-    return next((library for library, _ in _calls.library_frames(stack)), None)
+    return next((library for library, _ in stack.of_libraries()), None)
 
 
 def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
     """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
     gets the metric's direction until its training is over: it would guess, and minimise."""
     found = []
-    for _, frame in _calls.library_frames(stack):
+    for _, frame in stack.of_libraries():
         if frame.f_code.co_name != "after_iteration":
             continue
         training: Any = frame.f_locals.get("self")
@@ -344,7 +346,7 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 
 def free_name(metric: Any, stack: Stack) -> str:
     """The name of a metric, numbered where a booster has measured another one of this name."""
-    caller, frame = _calls.evaluating(stack)
+    caller, frame = stack.evaluating()
     if caller is None or frame is None:
         return str(metric.name)
     seen = frame.f_locals

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
+from gbdt_objectives._checks import Array, Stack, check_order, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows.rows import Rows, carried_labels, same_labels
 from gbdt_objectives.metrics import base as _base, kappa
@@ -95,7 +95,7 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> Any:
-        given = labels is not None and _base.caller_of(frames()) is not None
+        given = labels is not None and _base.caller_of(Stack.here()) is not None
         if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
             return super().__call__(y_true, y_pred, sample_weight)
         unsaid = labels is None and self.label_range is None

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
+from gbdt_objectives._checks import Array, Stack, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
     FLOAT64,
@@ -96,7 +95,7 @@ def quadratic_weighted_kappa(
         order = check_order(labels, refuse=False)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
     kappa = kappa_of_parts(vectors(lambda **given: moments(class_rows(order, **given)), columns))
-    _calls.note(("quadratic_weighted_kappa", True, None), kappa)
+    Stack.note(("quadratic_weighted_kappa", True, None), kappa)
     return kappa
 
 

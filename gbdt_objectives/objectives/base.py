@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
+from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
 from gbdt_objectives._checks.arrays import Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.mistakes import check_classes
@@ -388,15 +388,15 @@ class Objective(Shown):
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _registry.check_loaded()
-        stack = frames()
-        library, booster = _calls.training(stack)
+        stack = Stack.here()
+        library, booster = stack.training()
         if booster is None and not type(a) is type(b) is np.ndarray:
             rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
             Layout(name="", rows=rows)
             check_classes({"self": self, "y_true": y, "margin": f})
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
-        owner = _calls.cross_validation(stack) or booster
+        owner = stack.cross_validation() or booster
         token = TOLD.set(told_by(owner))
         try:
             training = _calls.objective_called(self, library, booster, owner, stack)
@@ -471,11 +471,11 @@ class Objective(Shown):
         """Join the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
-                alone = _calls.free_network(stack or frames())
+                alone = (stack or Stack.here()).free_network()
                 if alone is not None:
                     Training(name=self.equations.name, alone=alone)
             return nullcontext()
-        if _workers.together_now() or not _calls.is_called(stack or frames()):
+        if _workers.together_now() or not (stack or Stack.here()).is_called():
             return nullcontext()
         return _workers.together(self)
 
