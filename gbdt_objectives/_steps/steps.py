@@ -137,53 +137,58 @@ class SavedAsJSON:
         return estimator
 
 
-def read_one_of(*words: str) -> Reader:
-    return lambda key, value: _checks.choice(key, value, words)
+class Read:
+    """The readers of values: each raises ValueError with the key of what it cannot read."""
 
+    @staticmethod
+    def one_of(*words: str) -> Reader:
+        return lambda key, value: _checks.choice(key, value, words)
 
-def read_number(key: str, value: object) -> float:
-    if not is_finite_number(value):
-        raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
-    return float(value)  # type: ignore[arg-type]
+    @staticmethod
+    def number(key: str, value: object) -> float:
+        if not Read.is_number(value):
+            raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
+        return float(value)  # type: ignore[arg-type]
 
+    @staticmethod
+    def number_or_none(key: str, value: object) -> float | None:
+        return None if value is None else Read.number(key, value)
 
-def read_number_or_none(key: str, value: object) -> float | None:
-    return None if value is None else read_number(key, value)
+    @staticmethod
+    def is_number(value: object) -> bool:
+        """Whether it is a finite number, and no flag."""
+        try:
+            return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+        except OverflowError:
+            return False
 
+    @staticmethod
+    def numbers(key: str, values: object) -> Array:
+        """A list of one number or more."""
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
+        if set(map(type, values)) <= {int, float}:
+            with suppress(OverflowError):
+                found = np.array(values, np.float64)
+                if np.isfinite(found).all():
+                    return found
+        return np.array([Read.number(key, value) for value in values])  # which says what is wrong
 
-def is_finite_number(value: object) -> bool:
-    try:
-        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return False
+    @staticmethod
+    def range(key: str, values: Any) -> tuple[float, float] | None:
+        """The lowest and the highest of some numbers; None if they are not known."""
+        if values is None:
+            return None
+        low, *_, high = ends = Read.numbers(key, values).tolist() * 2
+        if len(ends) != 4 or low > high:
+            raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
+        return low, high
 
-
-def read_numbers(key: str, values: object) -> Array:
-    """A list of one number or more."""
-    if not isinstance(values, list) or not values:
-        raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
-    if set(map(type, values)) <= {int, float}:
-        with suppress(OverflowError):
-            found = np.array(values, np.float64)
-            if np.isfinite(found).all():
-                return found
-    return np.array([read_number(key, value) for value in values])  # which says what is wrong
-
-
-def read_range(key: str, values: Any) -> tuple[float, float] | None:
-    """The lowest and the highest of some numbers; None if they are not known."""
-    if values is None:
-        return None
-    low, *_, high = ends = read_numbers(key, values).tolist() * 2
-    if len(ends) != 4 or low > high:
-        raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
-    return low, high
-
-
-def read_flag(key: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
-    return value
+    @staticmethod
+    def flag(key: str, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
+        return value
 
 
 def _format(cls: type) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import from_zero
-from gbdt_objectives._steps.steps import Step, read_flag, read_number, read_numbers
+from gbdt_objectives._steps.steps import Read, Step
 from gbdt_objectives.calibration import calibrators
 from gbdt_objectives.calibration.calibrators import Loss, Offset, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import LabelledRows
@@ -76,8 +76,8 @@ class SplineCalibrator(calibrators.LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "shrink": read_flag, "knots": read_numbers, "slopes": read_numbers,
-        "start": read_number,
+        "shrink": Read.flag, "knots": Read.numbers, "slopes": Read.numbers,
+        "start": Read.number,
     }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 

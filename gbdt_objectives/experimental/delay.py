@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows.rows import freeze, from_zero, write_table
-from gbdt_objectives._steps.steps import Reader, SavedAsJSON, read_number, read_numbers
+from gbdt_objectives._steps.steps import Read, SavedAsJSON
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""
@@ -73,11 +73,11 @@ class DelayDistribution(SavedAsJSON):
     standard_error: Any
     horizon: float
 
-    _saved: ClassVar[dict[str, Reader]] = {
-        "delay": read_numbers,
-        "probability": read_numbers,
-        "standard_error": read_numbers,
-        "horizon": read_number,
+    _saved: ClassVar = {
+        "delay": Read.numbers,
+        "probability": Read.numbers,
+        "standard_error": Read.numbers,
+        "horizon": Read.number,
     }
 
     def __post_init__(self) -> None:

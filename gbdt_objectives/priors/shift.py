@@ -15,12 +15,9 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
 from gbdt_objectives._steps.steps import (
-    Reader,
+    Read,
     SavedAsJSON,
     correct_positives,
-    read_number,
-    read_number_or_none,
-    read_numbers,
 )
 
 P = ParamSpec("P")
@@ -35,7 +32,7 @@ LARGEST_SHIFT, LARGEST_FLOAT32_SHIFT = 700.0, 80.0  # whose exp is a float64, a 
 
 
 def read_shift_values(key: str, value: Any) -> Any:
-    return (read_numbers if isinstance(value, list) else read_number)(key, value)
+    return (Read.numbers if isinstance(value, list) else Read.number)(key, value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +61,9 @@ class LogOddsShift(ArrayValue, SavedAsJSON):
     values: Any
     standard_error: float | None = None
 
-    _saved: ClassVar[dict[str, Reader]] = {
+    _saved: ClassVar = {
         "values": read_shift_values,
-        "standard_error": read_number_or_none,
+        "standard_error": Read.number_or_none,
     }
 
     def __post_init__(self) -> None:

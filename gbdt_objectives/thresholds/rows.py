@@ -28,7 +28,7 @@ from gbdt_objectives._rows.rows import (
     same_labels,
     vectors,
 )
-from gbdt_objectives._steps.steps import LONGEST, SavedAsJSON, is_finite_number, read_range
+from gbdt_objectives._steps.steps import LONGEST, Read, SavedAsJSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,7 +404,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
                 f"{len(labels)}: {shown(labels.tolist())}"
             )
         if (known := self.score_range) is not None:
-            known = read_range("score_range", np.asarray(known).tolist())
+            known = Read.range("score_range", np.asarray(known).tolist())
         freeze(self, values=np.array(cuts), labels=labels, score_range=known)
 
     def __repr__(self) -> str:
@@ -468,7 +468,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
 
     _saved: ClassVar = {
         **{key: lambda key, value: value for key in ("dtype", "labels", "thresholds")},
-        "score_range": read_range,
+        "score_range": Read.range,
     }
     _left_out: ClassVar = {"score_range": None}
 
@@ -590,6 +590,6 @@ def read_cuts(values: object) -> Array:
     if not isinstance(values, list):
         raise ValueError(f"thresholds must be a list of numbers, found {shown(values)}")
     for value in values:
-        if not is_finite_number(value) and value not in ("-inf", "inf"):
+        if not Read.is_number(value) and value not in ("-inf", "inf"):
             raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
     return np.array([float(value) for value in values])
