@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbdt_objectives._public import public
 from gbdt_objectives._steps import formulas
 
 Array = NDArray[Any]
@@ -24,6 +25,7 @@ def _same(margin: Array) -> Array:
 _sigmoid, _log_odds = (partial(formulas.apply, formula=name) for name in ("sigmoid", "log_odds"))
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Link:
     """What a margin means: models predict ``inverse(margin)``.

@@ -145,19 +145,26 @@ def library_of_model(model: object) -> Library | None:
     return None if row is None else any_library(row.name)
 
 
-def kind_of(estimator: object) -> str | None:
+def kind_of(estimator: Any) -> str | None:
     """ "LGBMRegressor" and the like, also of a subclass; None if it is no booster's estimator."""
-    for base in type(estimator).__mro__:
+    kind: Any = type(estimator)
+    return name_of_kind(kind)
+
+
+@cache
+def name_of_kind(kind: Any) -> str | None:
+    for base in kind.__mro__:
         row = KINDS.get(base.__name__)
         if row is not None and _is_in(row, base):
-            return base.__name__
+            return str(base.__name__)
     return None
 
 
 def library_in_role(estimator: object, role: str) -> Library | None:
     """The library of a booster's estimator with this role, also of a subclass, else None."""
-    kind = kind_of(estimator)
-    return None if kind is None or not kind.endswith(role) else any_library(KINDS[kind].name)
+    kind: Any = type(estimator)
+    name = name_of_kind(kind)
+    return None if name is None or not name.endswith(role) else any_library(KINDS[name].name)
 
 
 class Exported:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from gbdt_objectives._checks.mistakes import MOVED
+from gbdt_objectives._public import MOVED
 from tests.cases import each
 
 

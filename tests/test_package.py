@@ -83,7 +83,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
 
 
 FLOORS = (
-    ("_registry", "_names", "_steps.formulas", "_rows.workers"),
+    ("_registry", "_names", "_public", "_steps.formulas", "_rows.workers"),
     ("_links",),
     ("_checks",),
     ("_rows",),

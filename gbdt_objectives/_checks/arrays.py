@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
+from gbdt_objectives._public import each_round, public
 from gbdt_objectives._rows.workers import several
 
 Array = NDArray[Any]
@@ -294,6 +295,7 @@ def same_length(name: str, array: Array, other: str, rows: int) -> None:
         raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
+@public
 @dataclass(frozen=True)
 class Interval:
     """The finite numbers from ``low`` to ``high``, each included unless it is open.
@@ -316,17 +318,20 @@ class Interval:
                     f"write {name}={rounded:g}, {name}_is_open=True if {rounded:g} is no label"
                 )
 
+    @each_round
     def contains(self, values: Array) -> bool:
         if self.low == -math.inf and self.high == math.inf:
             return bool(np.isfinite(values).all())
         return not values.size or self.spans(float(values.min()), float(values.max()))
 
+    @each_round
     def spans(self, low: float, high: float) -> bool:
         """Whether all numbers from low to high are in it."""
         above = self.low < low if self.low_is_open else self.low <= low
         below = high < self.high if self.high_is_open else high <= self.high
         return above and below and math.isfinite(low + high)
 
+    @each_round
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
         right = values > self.low if self.low_is_open else values >= self.low
@@ -339,12 +344,14 @@ class Interval:
         _checks.each(name, values, right, f"must be {must}", remedy)
 
 
+@public
 @dataclass(frozen=True)
 class Values:
     """A few numbers, such as the classes 0, 1 and 2."""
 
     values: tuple[float, ...]
 
+    @each_round
     def contains(self, values: Array) -> bool:
         return bool(self._find(values).all())
 
@@ -359,6 +366,7 @@ class Values:
         return found
 
 
+@public
 @dataclass(frozen=True)
 class Classes(Values):
     """The classes 0 to K-1."""

@@ -55,12 +55,15 @@ class Asked:
 
     def __init_subclass__(cls) -> None:
         cls.guards, cls._of = [], {}
-        for name in cls.__annotations__:
-            setattr(cls, name, UNKNOWN)
 
     def __init__(self, **facts: Any) -> None:
         self._asked = set()
         self.know(**facts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in type(self).__annotations__:
+            raise AttributeError(f"{type(self).__name__} has no field {name}")
+        return UNKNOWN
 
     def know(self: Self, **facts: Any) -> Self:
         """Fill in facts, and ask the guards that wait for them."""

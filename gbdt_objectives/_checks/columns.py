@@ -15,16 +15,10 @@ import numpy as np
 from gbdt_objectives._checks import arrays, values
 from gbdt_objectives._checks.arrays import Array, column_names, is_dask, not_flat, on_device, shown
 from gbdt_objectives._checks.users import warn
+from gbdt_objectives._public import EVALUATION, MARGINS, UNREAD
 from gbdt_objectives._rows.workers import several, workers
 
-EVALUATION = {
-    "eval_set", "sample_weight_eval_set", "base_margin_eval_set", "eval_sample_weight",
-    "eval_init_score", "X_val", "y_val", "sample_weight_val",
-}  # fmt: skip
-MARGINS = {"base_margin", "base_margin_eval_set", "init_score", "eval_init_score"}
 LABELS = {"y", "y_true", "y_val"}
-UNREAD = EVALUATION | MARGINS
-"""Arguments of our own functions whose columns only the libraries read."""
 KINDS = ("X", "labels", "weights", "margins")
 SPEAKS_OF_TEXT = re.compile("convert string|Arrow type|categorical_feature|dtypes|bytes/strings")
 MODELS = ("self", "model", "estimator", "first")

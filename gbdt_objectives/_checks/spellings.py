@@ -428,16 +428,6 @@ OBJECTS = each_row({
 SHORT = 25  # longer lists of names are not read
 
 
-class NoAttribute(AttributeError):
-    """The error for an attribute that is missing; the text is made when somebody reads it."""
-
-    def __str__(self) -> str:
-        return about_attribute(self.obj, str(self.name))
-
-    def __reduce__(self) -> Any:
-        return AttributeError, (str(self),)
-
-
 def about_attribute(thing: Any, name: str) -> str:
     kind = type(thing)
     has = {key for key in [*dir(kind), *getattr(thing, "__dict__", ())] if not key.startswith("_")}

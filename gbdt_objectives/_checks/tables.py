@@ -13,8 +13,8 @@ import numpy as np
 
 from gbdt_objectives._checks.arrays import Array, column_names as column_names, library_name, shown
 from gbdt_objectives._checks.values import RandomState
+from gbdt_objectives._public import MOST_COLUMNS
 
-MOST_COLUMNS = 100  # longer lists are columns, not lists of them
 OF_LABELS = {"y", "y_true", "y_val", "y_full", "y_sampled", "target"}
 
 

@@ -7,12 +7,12 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
 
 from gbdt_objectives import _registry
+from gbdt_objectives._public import TOLD
 from gbdt_objectives._rows import workers as _workers
 
 LABELS = {
@@ -119,10 +119,6 @@ class Stack(list[tuple[str, FrameType]]):
         room = "" if frame is None else frame.f_globals["__name__"].partition(".")[0]
         if room in _registry.NAMES:
             _registry.library(room).note(said, value, frame)
-
-
-TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
-"""What was warned of within the call of a user's, of which it is told once."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

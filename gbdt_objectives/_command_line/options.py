@@ -16,7 +16,7 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._checks.mistakes import SWAPPED
+from gbdt_objectives._checks.calls import SWAPPED
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table, doing, told

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask, shown
 from gbdt_objectives._checks.arrays import Domain, Interval
+from gbdt_objectives._public import each_round, public
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows import workers as _workers
 
@@ -340,6 +341,7 @@ Terms = Callable[..., Sequence[Any]]
 """``terms(y, f, xp, **named)`` returns what is added up over rows; a number counts once a row."""
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Labels y (n,), margins f (n,) or (n, K), weights w (n,) or None, and named values of rows.
@@ -364,6 +366,7 @@ class Rows:
     def __len__(self) -> int:
         return int(self.y.shape[0])
 
+    @each_round
     def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
         """The sums of w times each of the terms over all workers' rows, float64.
 
@@ -372,10 +375,12 @@ class Rows:
         """
         return self.total(self.own_sum(terms, narrow=narrow))
 
+    @each_round
     def total(self, own: Any) -> Array:
         """The sum of all workers' own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)
 
+    @each_round
     def own_sum(self, terms: Terms, *, narrow: bool = False) -> Array:
         """The sums over the rows at hand."""
         given = (self.y, self.f) if self.w is None else (self.y, self.f, self.w)
@@ -387,6 +392,7 @@ class Rows:
         """The vectors that ``statistics`` makes of the parts of all workers' rows, (parts, k)."""
         return _workers.all_gather(statistics(self))
 
+    @each_round
     def count(self, w: Any) -> float:
         return float(len(self)) if w is None else self.place.sum(w, None)
 
@@ -401,6 +407,7 @@ class Rows:
         of_rows = partial(self.place.sum, w=self.w)
         return [t * n if counted else of_rows(t) for t, counted in zip(found, counts, strict=True)]
 
+    @each_round
     def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
         """The rows in stretches, at least one, of at most ``size`` bytes, all in one precision."""
         if self.whole:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _registry
+from gbdt_objectives._public import public
 
 Array = NDArray[Any]
 Reduce = Callable[[Array], Array]
@@ -34,6 +35,7 @@ SCALARS = (bool, int, float, str)
 __all__ = ["WorkersDisagree"]
 
 
+@public
 class WorkersDisagree(ValueError):
     """Workers of one training have different objectives or metrics, or call them in another order.
 

@@ -215,11 +215,13 @@ def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
         raise ValueError(
             f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
         )
+    numbers: dict[str, Any] = {}
+    if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
+        numbers = {"parse_int": _read_int, "parse_float": _read_float}
     try:
         return json.loads(
-            text, parse_int=_read_int, parse_float=_read_float, parse_constant=_refuse_constant,
-            object_pairs_hook=_unique_keys,
-        )  # fmt: skip
+            text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
+        )
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
@@ -253,6 +255,10 @@ def _depth(text: str) -> int:
         if deepest > DEEPEST:
             break
     return deepest
+
+
+MAY_BE_HUGE = re.compile(r"\d{300}|[eE]\+?\d{3}")
+"""Digits of which a number may be too large for a float or an integer."""
 
 
 def _read_int(digits: str) -> int:

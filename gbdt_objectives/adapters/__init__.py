@@ -48,7 +48,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Model, shown
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
 from gbdt_objectives._rows.rows import plain
 
@@ -67,6 +67,7 @@ __all__ = ["imbalance_shift", "shift_intercept", *EVERY]
 BoosterT = TypeVar("BoosterT")
 
 
+@public
 def shift_intercept(
     booster: BoosterT, shift: LogOddsShift | None = None, *, delta: ArrayLike | None = None,
     negative_keep_rate: float | None = None,
@@ -163,6 +164,7 @@ def shift_intercept(
     return moved
 
 
+@public
 def imbalance_shift(
     booster: Any, X: Any = None, y: ArrayLike | None = None, *,
     sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,
@@ -254,4 +256,4 @@ def no_booster(found: object, names: Iterable[str], remedy: str = WITHIN) -> Typ
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__, tuple(EVERY))
+__getattr__, __dir__ = attributes(__name__, __all__, tuple(EVERY))

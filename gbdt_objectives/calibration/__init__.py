@@ -11,7 +11,7 @@ Calibrators are fitted on rows that the model was not trained on; they pickle an
 JSON.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.calibration.bins import (
     CalibrationRefinement,
     ReliabilityBins,
@@ -50,4 +50,4 @@ __all__ = [
     "normalized_entropy", "reliability_bins", "roc_convex_hull",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, distinct_groups, number_values
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table, any_dask, blocks, dot, total, write_table
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import find_segment_ends
@@ -26,6 +27,7 @@ MOST_BINS = 1_000_000
 MAX_BINS = 131_072  # how many different predictions of a Dask collection are kept apart
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityBins(Table):
     """Predicted and observed probability in bins; made by :func:`reliability_bins`.
@@ -44,6 +46,7 @@ class ReliabilityBins(Table):
         return f"ReliabilityBins: {len(self.weight)} bins", vars(self)
 
 
+@public
 def reliability_bins(
     y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
     negative_keep_rate: float | None = None, keep_rate: ArrayLike | None = None,
@@ -94,6 +97,7 @@ def make_bins(columns: dict[str, Any], n_bins: int, strategy: Strategy) -> Relia
     return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
+@public
 def expected_calibration_error(
     y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
     labels: ArrayLike | None = None, negative_keep_rate: float | None = None,
@@ -262,6 +266,7 @@ def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:
     return p[first - 1]
 
 
+@public
 def calibration_ratio(
     y_true: ArrayLike, probability: ArrayLike, *, negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
@@ -329,6 +334,7 @@ def ratio_sums(**columns: Any) -> Array:
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 
+@public
 def normalized_entropy(
     y_true: ArrayLike, probability: ArrayLike, *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -379,6 +385,7 @@ def normalized_entropy(
     return dot(rows.w, log_p) / W / float(q @ np.log(q))
 
 
+@public
 def brier_score(
     y_true: ArrayLike, probability: ArrayLike, *, scale_by_half: bool = True,
     labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
@@ -423,6 +430,7 @@ def brier_score(
     return dot(rows.w, error / unit) / float(rows.w.sum())
 
 
+@public
 @dataclass(frozen=True)
 class CalibrationRefinement(Table):
     """The half Brier score or the log loss in parts; made by :func:`calibration_refinement`.
@@ -472,6 +480,7 @@ class CalibrationRefinement(Table):
         return self.uncertainty - self.refinement
 
 
+@public
 def calibration_refinement(
     y_true: ArrayLike, probability: ArrayLike, *,
     partition: Literal["prediction", "isotonic"] | ArrayLike = "prediction",

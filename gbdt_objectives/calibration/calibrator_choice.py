@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, Sampling
 from gbdt_objectives._checks.tables import Split, held_out_once
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table
 from gbdt_objectives.calibration import calibrators, rows as _rows
 from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator
@@ -34,6 +35,7 @@ CANDIDATES: tuple[Calibrator, ...] = (
 CLEARLY = 3.0  # standard errors by which another must be better
 
 
+@public
 @dataclass(frozen=True)
 class CalibratorChoice(Table):
     """Result of :func:`choose_calibrator`.
@@ -71,6 +73,7 @@ def fit_default(
         raise refused from None
 
 
+@public
 def choose_calibrator(
     y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, cv: Any = 5,
     random_state: RandomState = 0, negative_keep_rate: float | None = None,

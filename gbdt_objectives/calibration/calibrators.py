@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, warn
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import (
@@ -338,6 +339,7 @@ def read_smoothing_prior(key: str, prior: Any) -> Any:
     return prior
 
 
+@public
 @dataclass(eq=False, repr=False)
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
@@ -419,6 +421,7 @@ class ROCConvexHullCalibrator(Calibrator):
         return super()._restore(data)
 
 
+@public
 class InterceptCalibrator(LogOddsCalibrator):
     """Calibrator that adds one number to the log-odds, so that the mean is right.
 
@@ -463,6 +466,7 @@ class InterceptCalibrator(LogOddsCalibrator):
         return {"map": "line", "slope": 1.0, "intercept": self.shift_}
 
 
+@public
 class LogitCalibrator(LogOddsCalibrator):
     """Calibrator by logistic regression on the log-odds, Platt's with two parameters.
 
@@ -516,6 +520,7 @@ class LogitCalibrator(LogOddsCalibrator):
         return {"map": "line", "slope": self.slope_, "intercept": self.intercept_}
 
 
+@public
 class BetaCalibrator(LogOddsCalibrator):
     """Calibrator by logistic regression on ln p and ln(1 - p): a beta map, three parameters.
 

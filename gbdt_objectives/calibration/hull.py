@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table, dot, from_zero
 from gbdt_objectives._steps.steps import isotonic
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 
 
+@public
 def empirical_probability(
     counts: ArrayLike, *, m: float = 0, prior: ArrayLike | None = None
 ) -> Array:
@@ -86,6 +88,7 @@ def resolve_prior(prior: Any, class_weight: Array, classes: Any = None) -> Array
     return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K, classes)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ROCConvexHull(Table):
     """Segments of the ROC curve's convex hull, from the lowest score to the highest.
@@ -155,6 +158,7 @@ class ROCConvexHull(Table):
         return p
 
 
+@public
 def roc_convex_hull(
     y_true: ArrayLike, score: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ROCConvexHull:

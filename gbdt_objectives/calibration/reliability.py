@@ -18,6 +18,7 @@ from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table, blocks, dot
 from gbdt_objectives._steps.steps import isotonic
 from gbdt_objectives.calibration import bins as _bins, rows as _rows
@@ -34,6 +35,7 @@ CELL = 0.35  # log-odds, and logarithms of rates, between which rows are similar
 HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
 
+@public
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CalibrationErrorTest(Table):
     """Result of :func:`calibration_error_test`.
@@ -61,6 +63,7 @@ class CalibrationErrorTest(Table):
         return {name: [x] for name, x in (vars(self) | ends).items() if name != "interval"}
 
 
+@public
 def calibration_error_test(
     y_true: ArrayLike, probability: ArrayLike, *, n_bins: int = 15, strategy: Strategy = "quantile",
     labels: ArrayLike | None = None, negative_keep_rate: float | None = None,
@@ -397,6 +400,7 @@ GROUPS = 1000  # of rows of similar prediction, for the isotonic fit, if more pr
 SIMULATED = 1000  # samples behind a consistency band
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
     """What is shown of one model, in B bins.

@@ -18,6 +18,7 @@ from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, column_names, is_dask
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table, any_dask, check_column, total
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.calibration import bins, rows as _rows
@@ -29,6 +30,7 @@ SIMILAR = 15  # the number of groups of similar predictions
 DEGREES = np.array([1, 1] + [2] * 12)  # how many weights each of segment_sums multiplies
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentRatios(Table):
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
@@ -100,6 +102,7 @@ class SegmentRatios(Table):
         return title, columns
 
 
+@public
 def calibration_ratio_by_segment(
     y_true: ArrayLike, probability: ArrayLike,
     segments: Literal["prediction"] | ArrayLike | Mapping[Any, ArrayLike], *, n_bins: int = 10,
@@ -207,6 +210,7 @@ def similar_outcomes(there: bins.PredictionCounts) -> tuple[Array, Array]:
     return ends, (y + one) / (p + one)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentStatistics:
     """The sums over rows that the calibration ratios of segments need; statistics of parts add up.

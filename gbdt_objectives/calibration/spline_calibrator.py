@@ -8,6 +8,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives._steps.steps import Read, Step
 from gbdt_objectives.calibration import calibrators
@@ -21,6 +22,7 @@ ROUGHEST, SMOOTHEST = 1e-3, 1e4  # penalties, for all rows together, and for eac
 LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5  # of the Gaussian prior of ``shrink``, in log-odds
 
 
+@public
 class SplineCalibrator(calibrators.LogOddsCalibrator):
     """Calibrator by logistic regression on a smooth rising curve of the log-odds.
 

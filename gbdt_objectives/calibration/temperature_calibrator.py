@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._steps.steps import (
     Read,
     SavedAsJSON,
@@ -39,6 +40,7 @@ def read_class_labels(key: str, labels: Any) -> Any:
     return labels
 
 
+@public
 @dataclass(eq=False, repr=False)
 class TemperatureCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Calibrator of class probabilities by one temperature, and a bias for each class.

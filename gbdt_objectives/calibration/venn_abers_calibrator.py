@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import from_zero
 from gbdt_objectives._steps.steps import Read, Step, correct_positives, evaluate
 from gbdt_objectives.calibration import calibrators
@@ -21,6 +22,7 @@ from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 
 
+@public
 class VennAbersCalibrator(calibrators.Calibrator):
     """Calibrator by two isotonic fits for each score, one for each label that the score might have.
 

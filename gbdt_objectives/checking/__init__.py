@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import check_called
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives.checking.checks import CHECKS, check_returned, on_all_labels
 from gbdt_objectives.checking.probe import Api, ObjectiveError, ObjectiveReport, make_probe, tried
 from gbdt_objectives.objectives.base import HessianKind
@@ -23,6 +23,7 @@ from gbdt_objectives.objectives.function import LossFunction
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_with_checks"]
 
 
+@public
 def check_objective(
     obj: Any, y_true: ArrayLike | None = None, *, loss: LossFunction | None = None,
     sample_weight: ArrayLike | None = None, hessian_kind: HessianKind | None = None,
@@ -111,6 +112,7 @@ def check_objective(
     return report
 
 
+@public
 def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     """A pytest decorator: one test per objective, which gets ``check`` to call.
 
@@ -143,4 +145,4 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     return pytest.mark.parametrize("check", checks, ids=names)
 
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

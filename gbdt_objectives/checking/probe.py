@@ -22,6 +22,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.arrays import Values
 from gbdt_objectives._links import UNDECLARED
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import FLOAT64, Rows, Shown
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.objectives import Objective
@@ -178,6 +179,7 @@ class Finding:
     message: str
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class ObjectiveReport(Shown):
     """What :func:`check_objective` found; prints as a table.
@@ -210,6 +212,7 @@ class ObjectiveReport(Shown):
         return f"{failed} of {len(self.findings)} checks failed" if failed else "all checks passed"
 
 
+@public
 class ObjectiveError(ValueError):
     """An objective that boosters would train wrongly on; ``report`` has all findings."""
 

@@ -28,9 +28,9 @@ except ImportError as error:
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Training
-from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._links import LOGIT
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
@@ -117,6 +117,7 @@ class _Classifier(_Trained, SparkXGBClassifier):
     plain = SparkXGBClassifier
 
 
+@public
 def spark_regressor(
     objective: Objective = _arguments.ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBRegressor:
@@ -172,6 +173,7 @@ def spark_regressor(
     return _Regressor(objective, metric, kwargs)
 
 
+@public
 def spark_classifier(
     objective: Objective = _arguments.ABSENT, metric: Metric | None = None, **kwargs: Any
 ) -> SparkXGBClassifier:
@@ -360,4 +362,4 @@ def error_of(trace: str) -> Exception:
     return RuntimeError(f"{found[1]}: {found[2] or ''}")
 
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

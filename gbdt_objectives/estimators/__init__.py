@@ -7,7 +7,7 @@ where rows are sampled. ``groups``: rows of one group stay on one side of each s
 ``model.export(folder, X)`` of a classifier writes a folder that predicts without this package.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
 from gbdt_objectives.estimators.probability_tree import ProbabilityEstimationTree, leaf_probability
@@ -19,4 +19,4 @@ __all__ = [
     "ThresholdClassifier", "leaf_probability",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

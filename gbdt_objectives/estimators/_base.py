@@ -51,7 +51,7 @@ def all_parameters(estimator: Any) -> list[tuple[str, str, Any]]:
     given = estimator.get_params()
     mains: dict[str, str] = {}
     for part in (estimator, *given.values()):
-        if library := library_in_role(part, ""):
+        if hasattr(part, "get_params") and (library := library_in_role(part, "")):
             mains |= {own: main for main, names in library.aliases.items() for own in names}
     found = [(written, written.split("__")[-1], value) for written, value in given.items()]
     for written, name, value in list(found):

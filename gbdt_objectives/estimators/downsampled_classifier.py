@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, RandomState, Sampling
 from gbdt_objectives._checks.tables import held_out_once
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES
@@ -120,6 +121,7 @@ AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
+@public
 @dataclass(eq=False, repr=False)
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.hull import empirical_probability, resolve_prior
 from gbdt_objectives.estimators import _base
@@ -45,6 +46,7 @@ class LeafProbability:
         return total / len(self.probabilities)
 
 
+@public
 def leaf_probability(
     model: Any, X: Any, y: ArrayLike, *, m: float | None = None,
     prior: ArrayLike | Literal["base_rate"] | None = None, sample_weight: ArrayLike | None = None,
@@ -149,6 +151,7 @@ def _leaf_indices(model: Any, X: Any) -> Array:
     return leaf.reshape(len(leaf), -1).astype(np.intp)
 
 
+@public
 @dataclass(eq=False, repr=False)
 class ProbabilityEstimationTree(_base.ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
 from gbdt_objectives._checks.tables import Split
+from gbdt_objectives._public import public
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
@@ -54,6 +55,7 @@ class Folds(NamedTuple):
     of_some: Array  # the fold's scores of them, (r, M)
 
 
+@public
 @dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.

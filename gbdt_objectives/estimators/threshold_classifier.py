@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import Exported
 from gbdt_objectives._steps.steps import Read, SavedAsJSON
 from gbdt_objectives.estimators._base import ordered_classes
@@ -27,6 +28,7 @@ def read_metric_name(key: str, value: object) -> str:
     return value
 
 
+@public
 @dataclass(eq=False, repr=False)
 class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.

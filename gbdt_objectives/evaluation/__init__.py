@@ -7,7 +7,7 @@ Conventions of this room
 that have not seen it. Intervals hold the value for new rows, at ``confidence_level``.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.evaluation.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
@@ -25,4 +25,4 @@ __all__ = [
     "compare_performance", "cross_validate_thresholds", "estimate_performance", "report",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._checks.tables import held_out_once
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, Table
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -21,6 +22,7 @@ from gbdt_objectives.thresholds.methods import MetricArgument, Target
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdCrossValidation(Table):
     """Result of :func:`cross_validate_thresholds`, for m methods, F folds and K classes.
@@ -101,6 +103,7 @@ def _list_numbers(numbers: Array, width: int) -> str:
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 
 
+@public
 def cross_validate_thresholds(
     y_true: ArrayLike, score: ArrayLike, *, method: str | Sequence[str] | None = None, cv: Any = 5,
     groups: ArrayLike | None = None, labels: ArrayLike | None = None,

@@ -24,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._checks.tables import held_out_once
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Shown, Table
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
@@ -32,6 +33,7 @@ from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import MetricArgument, Target, row_losses
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class PerformanceEstimate(Shown):
     """Result of :func:`estimate_performance`, for R repeats of K folds.
@@ -79,6 +81,7 @@ class PerformanceEstimate(Shown):
         return title, _estimates([self.estimate], self) | errors
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class PerformanceDifference(Table):
     """Result of :func:`compare_performance`.
@@ -130,6 +133,7 @@ def _estimates(
     }  # fmt: skip
 
 
+@public
 def estimate_performance(
     estimator: Any, X: Any, y: ArrayLike, metric: MetricArgument = "qwk", *, cv: int = 5,
     n_repeats: int = 10, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
@@ -206,6 +210,7 @@ def estimate_performance(
     return _summary(rows, judged, level)
 
 
+@public
 def compare_performance(
     first: Any, second: Any, X: Any, y: ArrayLike, metric: MetricArgument = "qwk", *, cv: int = 5,
     n_repeats: int = 10, labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, shown
 from gbdt_objectives._checks.spellings import WRITE_OUT
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
 from gbdt_objectives._rows.rows import html_table
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
@@ -64,6 +65,7 @@ th, td {{ padding: 0.2rem 0.8rem; border-bottom: 1px solid #8888 }}
 """
 
 
+@public
 def report(
     model: Any, X: Any, y: ArrayLike, path: str | PathLike[str], *, title: str = "Report",
     sample_weight: ArrayLike | None = None, counts: ArrayLike | None = None,

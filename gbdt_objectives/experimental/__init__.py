@@ -9,7 +9,7 @@ Labels that arrive late: :func:`delay_distribution` estimates how long they take
 LightGBM on Dask: ``gbdt_objectives.experimental.dask.lightgbm`` trains on the rows of all workers.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.experimental.delay import DelayDistribution, delay_distribution
 from gbdt_objectives.experimental.delayed import delayed_logloss_objective
 from gbdt_objectives.experimental.repair import SegmentRepair, repair_segments
@@ -19,4 +19,4 @@ __all__ = [
     "repair_segments",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__, ("dask",))
+__getattr__, __dir__ = attributes(__name__, __all__, ("dask",))

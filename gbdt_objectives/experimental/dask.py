@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Stack
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
@@ -64,6 +64,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
 """Parameters that train another model than on one machine: values that do not, and why."""
 
 
+@public
 @contextmanager
 def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterator[LightGBMFit]:
     """Train ``lightgbm.DaskLGBMRegressor`` on the rows of all workers; experimental.
@@ -448,4 +449,4 @@ def still_training(client: Any) -> list[str]:
     )
 
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

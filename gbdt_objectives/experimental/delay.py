@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze, from_zero, write_table
 from gbdt_objectives._steps.steps import Read, SavedAsJSON
 
@@ -32,6 +33,7 @@ MANY_AGES = 5
 """Fewer different ages may all be those of the delays by chance."""
 
 
+@public
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DelayDistribution(SavedAsJSON):
     """The distribution of delays, as :func:`delay_distribution` estimates it: a step function.
@@ -136,6 +138,7 @@ class DelayDistribution(SavedAsJSON):
         return steps[np.searchsorted(self.delay, read_times("age", age), side="right")]
 
 
+@public
 def delay_distribution(
     age: ArrayLike,
     delay: ArrayLike,

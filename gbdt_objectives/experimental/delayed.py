@@ -18,6 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.arrays import BINARY
 from gbdt_objectives._links import LOGIT
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective
 from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
@@ -141,6 +142,7 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
     return float(brentq(excess, math.log(positive / negative) - 1, LARGEST_START, xtol=1e-13))
 
 
+@public
 def delayed_logloss_objective(arrived: ArrayLike | None = None) -> Objective:
     """Logistic loss of labels that are still arriving, whose margin is the final log-odds.
 

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, column_names, shown
 from gbdt_objectives._checks.tables import Split, held_out_once
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
@@ -43,6 +44,7 @@ NO_PROBABILITY = "whose prediction is not the probability of label 1 from log-od
 TRAIN_BINARY = "train a log-loss objective of this package, or the library's own binary one"
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentRepair:
     """A repaired model, and what was found; made by :func:`repair_segments`.
@@ -86,6 +88,7 @@ class SegmentRepair:
         return f"SegmentRepair: {found} ({gain})\n{write_table(model=names, log_loss=losses)}"
 
 
+@public
 def repair_segments(
     booster: Any,
     X: Any,

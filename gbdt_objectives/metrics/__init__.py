@@ -5,7 +5,7 @@ shape (n,), or (n, K) with a column per class, in the metric's ``input_space``.
 ``sample_weight``: shape (n,), >= 0, or None for all ones; w means the same as w copies of the row.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.metrics.classes import (
     ClassMetric,
@@ -34,4 +34,4 @@ __all__ = [
     "squared_error_metric", "threshold_metric", "weighted_logloss_metric",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -18,6 +18,7 @@ from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Sampling, Scoring, Stack, Training
 from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.rows import Rows, Shown, facts
 
@@ -36,6 +37,7 @@ def scores_models(call: Call) -> Call:
     return cast(Call, either)
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class Metric(Shown):
     """A number that says how good predictions are: the base class of every metric.

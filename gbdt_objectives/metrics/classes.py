@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, check_order, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, carried_labels, same_labels
 from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
@@ -29,6 +30,7 @@ MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of m
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class ClassMetric(Metric):
     """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
@@ -176,6 +178,7 @@ class ClassMetric(Metric):
         return own.of_classes(Rows(y, p, rows.w), low, high)
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class RatioMetric(ClassMetric):
     """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
@@ -350,6 +353,7 @@ SHARES: dict[str, tuple[ArrayLike, ArrayLike]] = {
 """The matrices F and G of shares of rows."""
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class ShareMetric(ClassMetric):
     """A metric of the shares of rows of each class, which is no ratio of sums over rows.
@@ -380,6 +384,7 @@ class ShareMetric(ClassMetric):
         return self.of_shares(*shares(np.stack([C, C[:, -1:] - C], axis=1))), C[:, -1].sum()
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class MatthewsMetric(ShareMetric):
     """Correlation of the classes' indicators.
@@ -526,6 +531,7 @@ def class_fields(
     return {"label_range": whole, "thresholds": tuple(cuts.tolist()), "score_range": known}
 
 
+@public
 def qwk_metric(
     label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
 ) -> ClassMetric:
@@ -561,6 +567,7 @@ def qwk_metric(
     return QWKMetric(**class_fields(label_range, thresholds))
 
 
+@public
 def cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Mean cost of a decision, given what each confusion costs. Less is better.
 
@@ -599,6 +606,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     return MeanCost(cost=tuple(map(tuple, array.tolist())), classes=classes)
 
 
+@public
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Weighted kappa with any cost of disagreement: what :func:`kappa_objective` trains.
 
@@ -641,6 +649,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     return WeightedKappa(cost=tuple(map(tuple, array.tolist())), classes=classes)
 
 
+@public
 def f_beta_metric(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
@@ -711,6 +720,7 @@ OTHER_NAMES = {
 """Other names of the metrics, and what to pass instead."""
 
 
+@public
 def threshold_metric(
     metric: str | ClassMetric, label_range: tuple[int, int] | None = None, *,
     thresholds: ArrayLike | None = None,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, check_order, positions, warn, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
     FLOAT64,
@@ -38,6 +39,7 @@ OF_SCORES = (
 POWERS = np.vander(np.arange(64), 3, increasing=True)  # 1, k and k^2 of as many classes as counted
 
 
+@public
 def quadratic_weighted_kappa(
     y_true: ArrayLike, y_pred: ArrayLike, *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -239,6 +241,7 @@ class ExtendedQWKMetric(Metric):
         return 1 - total / n
 
 
+@public
 def extended_qwk_metric(
     y_true: ArrayLike | None = None, *, target_prior: Mapping[float, float] | None = None,
     center: float | None = None, spread: float | None = None,

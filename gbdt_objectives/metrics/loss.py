@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import several
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
@@ -33,6 +34,7 @@ class SquaredErrorMetric(MeanMetric):
         return rows.sum(lambda y, p, xp: ((y - p) * (y - p), 1.0), narrow=True)
 
 
+@public
 def squared_error_metric() -> SquaredErrorMetric:
     """Weighted mean squared error, sum w (p-y)^2 / sum w: of regressions under your own objective.
 
@@ -86,6 +88,7 @@ class WeightedLoglossMetric(MeanMetric):
         return rows.sum(self.terms, narrow=True)
 
 
+@public
 def weighted_logloss_metric(
     negative_keep_rate: float, *, input_space: InputSpace = "margin"
 ) -> WeightedLoglossMetric:
@@ -154,6 +157,7 @@ class LossMetric(Metric):
         return total / n
 
 
+@public
 def loss_metric(objective: Objective) -> LossMetric:
     """The mean loss of an objective, as a metric: stop early on what is trained.
 
@@ -311,6 +315,7 @@ def _fields(n_classes: int | None, input_space: InputSpace) -> dict[str, object]
     return {"n_classes": n_classes, "input_space": input_space}
 
 
+@public
 def class_logloss_metric(
     n_classes: int | None = None, *, input_space: InputSpace = "margin"
 ) -> ClassLoglossMetric:
@@ -354,6 +359,7 @@ def class_logloss_metric(
     return ClassLoglossMetric(**_fields(n_classes, input_space))  # type: ignore[arg-type]
 
 
+@public
 def ranked_probability_score_metric(
     n_classes: int | None = None, *, input_space: InputSpace = "margin"
 ) -> RankedProbabilityScoreMetric:

@@ -9,8 +9,8 @@ of the second, one per row, shaped like the margin. ``loss``: the total over row
 """
 
 from gbdt_objectives._checks.arrays import BINARY, REAL, Classes, Interval, Values
-from gbdt_objectives._checks.mistakes import room
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
+from gbdt_objectives._public import attributes
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective
@@ -31,4 +31,4 @@ __all__ = [
     "ratio_objective", "weighted_logloss_objective",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._links import UNDECLARED, Link, read_link
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import load
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept
@@ -240,6 +241,7 @@ def _check_total(loss: LossFunction, y: Array, f: Array, w: Array | None) -> Non
         )
 
 
+@public
 def objective_from_loss(
     loss: LossFunction, *, hessian: Hessian = "exact", hessian_kind: BoundKind | None = None,
     link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,

@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
-from gbdt_objectives._checks.arrays import Domain, Interval
+from gbdt_objectives._checks.arrays import REAL, Domain, Interval
+from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.guards import ONE_WAY, may_undo
-from gbdt_objectives._checks.mistakes import check_classes
-from gbdt_objectives._checks.spellings import CATBOOST, NoAttribute
+from gbdt_objectives._checks.spellings import CATBOOST
 from gbdt_objectives._checks.tables import index_of
-from gbdt_objectives._checks.users import TOLD
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._public import TOLD, NoAttribute, each_round, public
 from gbdt_objectives._rows import calls as _calls, workers as _workers
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
@@ -53,6 +53,7 @@ Both = tuple[Any, Any]  # gradient and hessian
 Writer = Callable[[Array], None]  # writes both, at the margins that it gets
 
 
+@public
 @dataclass(frozen=True, kw_only=True)
 class Loss:
     """The equations of a loss: what :func:`objective` makes an :class:`Objective` of.
@@ -179,6 +180,7 @@ def shown_name(kind: type[Loss]) -> str:
     return f"{kind.__name__.removesuffix('Loss')}Objective"
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Objective(Shown):
     """What boosters train on, made of a loss: the ``obj=`` or ``objective=`` argument.
@@ -293,6 +295,7 @@ class Objective(Shown):
     def _naming(self, named: Named) -> Objective:
         return Objective(replace(self.equations, named=named))  # type: ignore[call-arg]
 
+    @each_round
     def check_rows(self, n: int, of: str) -> None:
         """Raise unless the objective can be for n training rows; ``of`` names what has them."""
         for name, values in self.equations.named:
@@ -373,6 +376,7 @@ class Objective(Shown):
             rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
             return compute(self._for(rows), rows, rows.f.dtype)
 
+    @each_round
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
         """Gradient and hessian, float32, for either form in which boosters call.
 
@@ -462,6 +466,11 @@ class Objective(Shown):
         K = 1 if np.ndim(start) == 0 else loss.outputs
         return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
 
+    def _set_attribute(self, name: str, value: Any) -> None:
+        if name == "_jited":  # with which CatBoost marks what it is to call
+            raise TypeError(CATBOOST)
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
     def _for(self, rows: Rows) -> Loss:
         """The loss, measured on the rows if it still must be."""
         loss = self.equations
@@ -478,15 +487,6 @@ class Objective(Shown):
         if _workers.together_now() or not (stack or Stack.here()).is_called():
             return nullcontext()
         return _workers.together(self)
-
-
-def _set_attribute(objective: Objective, name: str, value: Any) -> None:
-    if name == "_jited":  # with which CatBoost marks what it is to call
-        raise TypeError(CATBOOST)
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-setattr(Objective, "__setattr__", _set_attribute)  # noqa: B010  (dataclass writes its own)
 
 
 class Written(threading.local):
@@ -515,6 +515,7 @@ class BoundObjective:
         self._shape = margin_shape(loss, len(rows))
         self._written = Written(loss, rows, start, self._shape)
 
+    @each_round
     def __call__(self, margin: Array, data: object = None) -> Both:
         """Gradient and hessian, float32; the next call of this thread overwrites the same arrays.
         If the labels are on a device, so are gradient and hessian, in new arrays."""
@@ -543,6 +544,7 @@ class BoundObjective:
             )
         return same
 
+    @each_round
     def fresh(self, margin: Array) -> Both:
         """Gradient and hessian in arrays that no other call overwrites."""
         found = self(margin)
@@ -782,7 +784,7 @@ def check_labels(rows: Rows, domain: Domain) -> None:
 
 
 def check_margins(rows: Rows) -> None:
-    if not rows.place.contains(Interval(), rows.f):
+    if not rows.place.contains(REAL, rows.f):
         _checks.finite("margin", to_host(rows.f))
 
 

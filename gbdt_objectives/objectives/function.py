@@ -17,6 +17,7 @@ from gbdt_objectives._checks import Array, Training, check_takes
 from gbdt_objectives._checks.arrays import Classes, Domain, Interval
 from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows, read_only
 from gbdt_objectives.objectives.base import (
@@ -261,6 +262,7 @@ def read_result(what: str, values: Any, f: Array, *shapes: tuple[int, ...]) -> A
     return array
 
 
+@public
 def objective(
     function: GradientFunction | Loss, *, loss: LossFunction | None = None,
     link: str | Link | None = None, outputs: int | None = None, intercept: ArrayLike | None = None,

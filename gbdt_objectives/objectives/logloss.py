@@ -27,6 +27,7 @@ from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.arrays import BINARY, Classes
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import LOGIT, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
@@ -241,6 +242,7 @@ def softplus_of_twice(h: Any, xp: Any) -> Any:
     return loss
 
 
+@public
 def weighted_logloss_objective(
     negative_keep_rate: float, *, hessian: Hessian = "exact"
 ) -> Objective:
@@ -292,6 +294,7 @@ def weighted_logloss_objective(
     return Objective(LoglossLoss(negative_weight=1 / r, hessian=hessian))
 
 
+@public
 def offset_logloss_objective(
     negative_keep_rate: float | ArrayLike, *, hessian: Hessian = "exact"
 ) -> Objective:
@@ -546,6 +549,7 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
     return xp.exp(g * (x - t)) * t
 
 
+@public
 def focal_objective(
     gamma: float, *, alpha: float | Sequence[float] | None = None, n_classes: int = 2
 ) -> Objective:

@@ -24,6 +24,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.arrays import Classes, Domain
 from gbdt_objectives._links import Link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, dot
 from gbdt_objectives._steps.steps import Step, evaluate
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
@@ -397,6 +398,7 @@ def weighted_sum(values: Array, w: Array | None) -> float:
     return float(values.sum()) if w is None else dot(values, w)
 
 
+@public
 def ordinal_logit_objective(
     n_classes: int, *, thresholds: Literal["refit", "fixed"] | ArrayLike = "refit"
 ) -> Objective:

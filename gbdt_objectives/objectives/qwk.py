@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.arrays import REAL, Domain, Interval
+from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives._rows.workers import Reduce
@@ -263,6 +264,7 @@ class QWKLoss(RatioOfSums):
         return write
 
 
+@public
 def qwk_objective(
     y_true: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None,
     target_prior: Mapping[float, float] | None = None, center: float | None = None,

@@ -21,6 +21,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
 from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import qwk
@@ -444,6 +445,7 @@ class RatioLoss(qwk.RatioOfSums):
         return (c_slope - F / G * d_slope) * factor, 1.0
 
 
+@public
 def kappa_objective(
     cost: str | ArrayLike | RowFunction, y_true: ArrayLike | None = None, *,
     sample_weight: ArrayLike | None = None, target_prior: Mapping[float, float] | None = None,
@@ -577,6 +579,7 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
     return function
 
 
+@public
 def ratio_objective(
     numerator: RowFunction, denominator: RowFunction, *, intercept: float | None = None,
     link: Literal["identity", "logit"] = "identity",

@@ -6,7 +6,7 @@ A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figu
 ``ax_`` and ``figure_``. Without matplotlib that raises an ImportError. Colours differ for all eyes.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.calibration.reliability import ReliabilityCurve
 from gbdt_objectives.plotting.reliability_display import (
     ReliabilityDisplay,
@@ -16,4 +16,4 @@ from gbdt_objectives.plotting.reliability_display import (
 
 __all__ = ["ROCHullDisplay", "ReliabilityCurve", "ReliabilityDisplay", "ThresholdDisplay"]
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

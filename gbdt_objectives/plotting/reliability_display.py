@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import carried_labels
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
@@ -143,6 +144,7 @@ BAND = 0.2  # opacity of consistency bands
 TINIEST = 1e-300  # the lowest start of logarithmic axes, below which the ticks underflow
 
 
+@public
 class ReliabilityDisplay(Display):
     """Predicted against observed probability of label 1, for one model or several.
 
@@ -359,6 +361,7 @@ def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
 Kind = Literal["histogram", "profile", "hull"]
 
 
+@public
 class ThresholdDisplay(Display):
     """Thresholds on a score, seen in one of three ways.
 
@@ -542,6 +545,7 @@ KINDS: dict[str, Callable[[Axes, ScoredRows, Array], None]] = {
 HullKind = Literal["curve", "map"]
 
 
+@public
 class ROCHullDisplay(Display):
     """An ROC curve and its convex hull, drawn in one of two ways.
 

@@ -15,7 +15,7 @@ at which positives and negatives were kept (or replicated, above 1), tau and s t
 label 1 where the model is used and where it was trained.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.priors.estimate import (
     PriorEstimate,
     PriorShiftTest,
@@ -45,4 +45,4 @@ __all__ = [
     "prior_weights", "resample_classes",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown, warn
+from gbdt_objectives._public import public
 from gbdt_objectives.priors.shift import ByClass, is_of_classes, read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
@@ -26,6 +27,7 @@ COLLAPSED_ROWS = 0.01  # a class of which fewer are expected in the whole sample
 OfRows = ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None  # a pair with out_of_fold
 
 
+@public
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorEstimate:
     """A prior found by :func:`estimate_prior`, and how certain it is.
@@ -53,6 +55,7 @@ class PriorEstimate:
     collapsed: bool
 
 
+@public
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorShiftTest:
     """Result of :func:`prior_shift_test`.
@@ -79,6 +82,7 @@ class PriorShiftTest:
     estimate: PriorEstimate
 
 
+@public
 def estimate_prior(
     probability: ArrayLike, train_prior: ByClass | None = None, *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,
@@ -148,6 +152,7 @@ def estimate_prior(
     )[1]
 
 
+@public
 def prior_shift_test(
     probability: ArrayLike, train_prior: ByClass | None = None, *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None, groups: OfRows = None,

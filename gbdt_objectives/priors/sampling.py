@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, Sampling, is_dask, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import blocks, map_parts, total
 from gbdt_objectives.priors.shift import check_no_counts, read_prior, read_sampling_rate
 
@@ -26,6 +27,7 @@ IN_ORDER = "First the labels before sampling, then those after"
 Rate = float | ArrayLike | Mapping[Any, Any]
 
 
+@public
 def negative_downsample(
     y: ArrayLike, negative_keep_rate: Rate, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
@@ -103,6 +105,7 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
         )  # fmt: skip
 
 
+@public
 def negative_downsample_by_key(
     y: ArrayLike, key: ArrayLike, negative_keep_rate: Rate, *, random_state: int = 0
 ) -> NDArray[np.int64]:
@@ -236,6 +239,7 @@ def bits_of_object(key: Any) -> int:
     )
 
 
+@public
 def pilot_keep_rates(
     y_true: ArrayLike, probability: ArrayLike, negative_keep_rate: float | Mapping[Any, float], *,
     floor: float | None = None,
@@ -331,6 +335,7 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
     return float(np.exp(brentq(excess, low, high, xtol=1e-13)))
 
 
+@public
 def resample_classes(
     y: ArrayLike, class_keep_rates: Mapping[Any, float], *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
@@ -376,6 +381,7 @@ def resample_classes(
     )
 
 
+@public
 def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
     """The fraction of each label's rows that is in a sample.
 
@@ -508,6 +514,7 @@ def count_part(name: str, finite: bool, **column: ArrayLike) -> Counter[Any]:
     return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
+@public
 def prior_weights(
     y: ArrayLike, target_prior: float | Mapping[Any, float], *,
     normalize: Literal["mean", "positive"] = "mean",

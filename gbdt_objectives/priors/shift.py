@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
 from gbdt_objectives._steps.steps import (
     Read,
@@ -35,6 +36,7 @@ def read_shift_values(key: str, value: Any) -> Any:
     return (Read.numbers if isinstance(value, list) else Read.number)(key, value)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LogOddsShift(ArrayValue, SavedAsJSON):
     """A shift in log-odds, as :func:`log_odds_shift` returns it.
@@ -111,6 +113,7 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+@public
 def log_odds_shift(
     *, negative_keep_rate: float | None = None, positive_keep_rate: float | None = None,
     class_keep_rates: ByClass | None = None,
@@ -202,6 +205,7 @@ def log_odds_shift(
     return LogOddsShift(d if is_of_classes(named) else d[1] - d[0])
 
 
+@public
 @shift_by_name
 def correct_probability(
     probability: ArrayLike, shift: ArrayLike | None = None, *,
@@ -278,6 +282,7 @@ def correct_probability(
     return corrected
 
 
+@public
 @shift_by_name
 def correct_margin(
     margin: ArrayLike, shift: ArrayLike | None = None, *, negative_keep_rate: float | None = None,
@@ -326,6 +331,7 @@ def correct_margin(
     return result
 
 
+@public
 @shift_by_name
 def correct_threshold(
     threshold: ArrayLike, shift: ArrayLike | None = None, *,

@@ -6,7 +6,7 @@ needs numpy and the boosters only. Nothing of a folder is executed when it is lo
 
 from __future__ import annotations
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.serving.folder import export, load
 from gbdt_objectives.serving.onnx import export_onnx
 from gbdt_objectives.serving.plans import ServedModel
@@ -14,4 +14,4 @@ from gbdt_objectives.serving.plans import ServedModel
 __all__ = ["ServedModel", "export", "export_onnx", "load"]
 
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -24,6 +24,7 @@ import numpy as np
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse
@@ -41,6 +42,7 @@ KEYS = (
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
+@public
 def export(
     model: Any, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
     shift: Any = None, calibrator: Any = None, check_rows: int = 100,
@@ -347,6 +349,7 @@ def explain_border(tolerance: float) -> str:
     )
 
 
+@public
 def load(folder: str | PathLike[str]) -> Any:
     """Read a fitted model from a folder that :func:`export` wrote.
 
@@ -460,11 +463,15 @@ def check_files(document: dict[str, Any], folder: Path) -> None:
 
 def files_in(tree: Any) -> list[Any]:
     """The files that the tree of a model names, in its order."""
-    if not isinstance(tree, dict | list):
-        return []
-    own = [tree["file"]] if isinstance(tree, dict) and "file" in tree else []
-    values = tree.values() if isinstance(tree, dict) else tree
-    return own + [name for value in values for name in files_in(value)]
+    found, parts = [], [tree]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            found += [part["file"]] if "file" in part else []
+            parts += reversed(part.values())
+        elif isinstance(part, list):
+            parts += reversed(part)
+    return found
 
 
 def alike(computed: Any, written: Any) -> bool:

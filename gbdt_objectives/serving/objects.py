@@ -255,8 +255,12 @@ def parameters_of(estimator: Any) -> Tree:
     given.pop("estimator", None)
     found: Tree = {}
     for name, value in given.items():
-        with suppress(TypeError):
-            found[name] = plain_json(value)
+        is_number = type(value) is float and math.isfinite(value)
+        if value is None or is_number or type(value) in (bool, int, str):  # as most are
+            found[name] = value
+        else:
+            with suppress(TypeError):
+                found[name] = plain_json(value)
     return check_threads(found)
 
 

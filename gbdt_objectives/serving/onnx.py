@@ -25,6 +25,7 @@ from sklearn.base import is_classifier
 import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, column_names, shown, warn
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
@@ -41,6 +42,7 @@ ROWS = 10_000  # how many rows of X the graph is tried on
 OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
 
 
+@public
 def export_onnx(
     model: Any, path: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
     shift: Any = None, calibrator: Any = None, dtype: str = "float32",

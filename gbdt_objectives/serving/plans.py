@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import estimators
 from gbdt_objectives._checks import Array, Model, shown, warn
 from gbdt_objectives._links import IDENTITY, LOG, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import (
     ESTIMATORS,
     NAMES,
@@ -41,6 +42,7 @@ from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probabi
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ServedModel(Exported):
     """A trained model with its shift, calibrator and thresholds, which apply in this order.

@@ -7,7 +7,7 @@ A *pool* is a set of rows that no threshold separates: those of one distinct sco
 There are d pools in ascending order of score; a *cut* is the number of pools below it, 0..d.
 """
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.thresholds.decisions import DecisionRule, decide, optimize_decisions
 from gbdt_objectives.thresholds.optimize import ThresholdStatistics, optimize_thresholds
 from gbdt_objectives.thresholds.rows import Thresholds, apply_thresholds
@@ -18,4 +18,4 @@ __all__ = [
     "decide", "fit_segment_shift", "optimize_decisions", "optimize_thresholds",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import (
@@ -38,6 +39,7 @@ SETTLED = 1e-3  # shares this near to their fixed point: their value differs by 
 FOLDS = 5  # how many times rows are held out to measure the gain
 
 
+@public
 def decide(
     probability: ArrayLike, metric: MetricArgument = "qwk", *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -205,6 +207,7 @@ def resolve_decidable(metric: MetricArgument) -> Decidable:
     return target
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class DecisionRule(SavedAsJSON):
     """A rule that decides from a model's probabilities, as :func:`optimize_decisions` returns it.
@@ -303,6 +306,7 @@ class DecisionRule(SavedAsJSON):
         return cls(labels=read_labels(data.pop("labels"), data.pop("dtype")), **data)
 
 
+@public
 def optimize_decisions(
     probability: ArrayLike, metric: str | ClassMetric, *, y_true: ArrayLike | None = None,
     labels: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,

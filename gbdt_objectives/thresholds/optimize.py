@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, positions, shown
 from gbdt_objectives._checks.guards import SAME_WEIGHT
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
@@ -24,6 +25,7 @@ from gbdt_objectives.thresholds.rows import Thresholds, read_scored_rows
 BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
@@ -359,6 +361,7 @@ def find_bins(s: Array, max_bins: int | None, least: int) -> tuple[int, Array]:
     return least, np.flatnonzero(begins(least))
 
 
+@public
 def optimize_thresholds(
     y_true: ArrayLike, score: ArrayLike, *, method: Method | None = None,
     labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,

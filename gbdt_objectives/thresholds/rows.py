@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, positions, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import (
     ArrayValue,
     Table,
@@ -365,6 +366,7 @@ def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight
     return np.asarray(factor * class_weight.sum())
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Thresholds(ArrayValue, Table, SavedAsJSON):
     """Thresholds with the classes that they separate, as ``optimize_thresholds`` returns them.
@@ -482,6 +484,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
         return cls(read_cuts(data["thresholds"]), labels, data["score_range"])
 
 
+@public
 def apply_thresholds(
     score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
 ) -> Array:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze, write_table
 from gbdt_objectives._steps.steps import Read, SavedAsJSON
 from gbdt_objectives.thresholds import qwk
@@ -35,6 +36,7 @@ ROUNDING = 1e-12  # a gain in squared classes that rounding may have made
 HandleUnknown = Literal["error", "common"]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentShift(SavedAsJSON):
     """What is added to the scores of each segment, as :func:`fit_segment_shift` returns it.
@@ -137,6 +139,7 @@ class SegmentShift(SavedAsJSON):
         )
 
 
+@public
 def fit_segment_shift(
     y_true: ArrayLike, score: ArrayLike, segments: ArrayLike, *, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None, handle_unknown: HandleUnknown = "error",

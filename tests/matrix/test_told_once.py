@@ -14,7 +14,8 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives._checks.asked import Training, guard
-from gbdt_objectives._checks.users import TOLD, warn
+from gbdt_objectives._checks.users import warn
+from gbdt_objectives._public import TOLD
 from tests.matrix.guards import CLIENT, DOORS, SLOW, Call, Door, X
 from tests.strangers.many_grades import NEEDS, grades_are_few
 

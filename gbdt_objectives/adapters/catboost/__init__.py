@@ -1,7 +1,7 @@
 """CatBoost: train on an Objective whose rows are independent, with the intercept in the model."""
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 
 _registry.check_installed("catboost")  # before anything below imports it
 
@@ -13,4 +13,4 @@ __all__ = [
     "CatBoostClassifier", "CatBoostRegressor", "imbalance_shift", "shift_intercept", "train",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._checks.columns import check_labels
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import TRAIN, Request, by_reason, documented, words_of
@@ -196,6 +197,7 @@ OF_TRAIN = by_reason({
 })  # fmt: skip
 
 
+@public
 @documented(
     TRAIN + """
 Returns

@@ -12,6 +12,7 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.columns import check_table
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, REGRESSOR, documented
@@ -231,6 +232,7 @@ class Ours(catboost.CatBoost):
         return "RawFormulaVal", read
 
 
+@public
 @drop_in(Fitting)
 @documented(REGRESSOR + """
 Examples
@@ -258,6 +260,7 @@ class CatBoostRegressor(catboost.CatBoostRegressor, Ours):
         return "Exponent" if _train.link_of(self) == LOG else super()._get_default_prediction_type()
 
 
+@public
 @drop_in(Fitting)
 @documented(
     CLASSIFIER, _train.WORDS, own="""

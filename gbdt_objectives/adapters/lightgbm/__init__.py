@@ -1,7 +1,7 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 
 _registry.check_installed("lightgbm")  # before anything below imports it
 
@@ -11,4 +11,4 @@ from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMReg
 
 __all__ = ["LGBMClassifier", "LGBMRegressor", "cv", "imbalance_shift", "shift_intercept", "train"]
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

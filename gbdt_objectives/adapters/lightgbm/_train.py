@@ -15,6 +15,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Earlier, Layout, Training, column_names
 from gbdt_objectives._checks.columns import check_numbers
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import BOOSTER, CV, STARTS, TRAIN, Request, documented
@@ -35,6 +36,7 @@ WORDS = _arguments.words_of(
 )  # fmt: skip
 
 
+@public
 @documented(
     TRAIN + BOOSTER, WORDS, refused="``boosting='rf'``.",
     starts=STARTS.format(start="an ``init_score``")
@@ -60,6 +62,7 @@ def train(
     ))  # fmt: skip
 
 
+@public
 @documented(
     CV, WORDS, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...

@@ -13,6 +13,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, as_list, documented
@@ -172,6 +173,7 @@ def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
+@public
 @_estimators.drop_in(Fitting)
 @documented(
     REGRESSOR + QWK, _train.WORDS,
@@ -182,6 +184,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
 
+@public
 @_estimators.drop_in(Fitting)
 @documented(CLASSIFIER, _train.WORDS, parameters="num_leaves=2, verbose=-1")
 class LGBMClassifier(lgb.LGBMClassifier):

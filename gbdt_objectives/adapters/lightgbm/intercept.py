@@ -116,10 +116,19 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
-class InTraining(lgb.Booster):
+def _of_copy(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: getattr(self.complete(), name)(*args, **kwargs)
+
+
+class Booster(lgb.Booster):
     """A booster in training: its trees lack the intercept, and its objective has no name. What is
     read of it has both. ``lightgbm.train`` ends with ``model_from_string(model_to_string())``."""
 
+    __module__, __qualname__ = lgb.Booster.__module__, lgb.Booster.__qualname__  # MLflow reads them
+    save_model, predict = _of_copy("save_model"), _of_copy("predict")
+    dump_model, refit = _of_copy("dump_model"), _of_copy("refit")
+    lower_bound, upper_bound = _of_copy("lower_bound"), _of_copy("upper_bound")
+    get_leaf_output = _of_copy("get_leaf_output")
     _started: _train.StartedObjective
 
     def complete(self, num_iteration: int | None = -1) -> lgb.Booster:
@@ -170,16 +179,7 @@ class InTraining(lgb.Booster):
         return evaluate(data_name=data_name, data_idx=data_idx, feval=feval)
 
 
-def _of_copy(name: str) -> Callable[..., Any]:
-    return lambda self, *args, **kwargs: getattr(self.complete(), name)(*args, **kwargs)
-
-
-for _name in (
-    "save_model", "predict", "dump_model", "refit", "get_leaf_output", "lower_bound", "upper_bound"
-):  # fmt: skip
-    setattr(InTraining, _name, _of_copy(_name))
-for _name in ("__module__", "__name__", "__qualname__"):  # MLflow looks at the name of the class
-    setattr(InTraining, _name, getattr(lgb.Booster, _name))
+InTraining = Booster
 
 
 def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:

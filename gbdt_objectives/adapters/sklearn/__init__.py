@@ -1,6 +1,6 @@
 """scikit-learn's HistGradientBoosting, on an Objective, with the intercept inside the model."""
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 from gbdt_objectives.adapters import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.sklearn.estimators import (
     HistGradientBoostingClassifier,
@@ -12,4 +12,4 @@ __all__ = [
     "shift_intercept",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -13,6 +13,7 @@ from sklearn import ensemble
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives._checks import Array, Earlier, Member
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import SKLEARN
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented, words_of
@@ -282,6 +283,7 @@ def extended(kind: type[_estimators.Estimator]) -> type[_estimators.Estimator]:
     return _estimators.drop_in(Fitting)(kind)
 
 
+@public
 @extended
 @documented(
     REGRESSOR + QWK, WORDS, parameters="eval_metric=extended_qwk_metric(), random_state=0",
@@ -295,6 +297,7 @@ class HistGradientBoostingRegressor(ensemble.HistGradientBoostingRegressor):  # 
     """scikit-learn's ``HistGradientBoostingRegressor`` with objectives and metrics of ours."""
 
 
+@public
 @extended
 @documented(CLASSIFIER, WORDS, parameters="max_leaf_nodes=2", own="""
 ``class_weight`` is for the positions of classes.""",

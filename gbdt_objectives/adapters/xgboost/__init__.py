@@ -1,7 +1,7 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _registry
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 
 _registry.check_installed("xgboost")  # before anything below imports it
 
@@ -15,4 +15,4 @@ __all__ = [
     "train",
 ]  # fmt: skip
 
-__getattr__, __dir__ = room(__name__, __all__)
+__getattr__, __dir__ = attributes(__name__, __all__)

@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Earlier, Training
 from gbdt_objectives._links import Link
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
@@ -33,6 +34,7 @@ WORDS = _arguments.words_of(
 )  # fmt: skip
 
 
+@public
 @documented(
     TRAIN + BOOSTER, WORDS, starts=STARTS.format(start="a ``base_margin``"),
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
@@ -61,6 +63,7 @@ def train(
     ))  # fmt: skip
 
 
+@public
 @documented(
     CV, WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
     kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...\n    "

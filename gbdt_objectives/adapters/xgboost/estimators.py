@@ -12,6 +12,7 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented
@@ -188,6 +189,7 @@ def _is_score(objective: object) -> bool:
     return isinstance(objective, Objective) and objective.link.is_of_objective
 
 
+@public
 @_estimators.drop_in(Fitting)
 @documented(
     REGRESSOR + QWK, _train.WORDS,
@@ -199,6 +201,7 @@ class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package."""
 
 
+@public
 @saves_scores
 @_estimators.drop_in(Fitting)
 @documented(

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Training, label_weight
 from gbdt_objectives._checks.spellings import each_word
+from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Refused, Table, as_list, by_reason, metrics_of
@@ -67,6 +68,7 @@ MANY = 5  # rounds, of which the first is best by chance only if nothing is lear
 LEARNED = 0.9  # of the loss: in noise, or with a rate of 1, less may fall while error rates rise
 
 
+@public
 def early_stopping(metric: Metric, rounds: int, *, data_name: str | None = None) -> EarlyStopping:
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 

@@ -24,7 +24,7 @@ from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Training, is_dask
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows
@@ -43,6 +43,7 @@ TIMEOUT = 300  # seconds
 GRACE = 1.0  # seconds in which Dask notices that a worker is gone, and others that they stop
 
 
+@public
 def train(
     client: distributed.Client | None, params: Mapping[str, Any], data: xgb_dask.DaskDMatrix,
     num_boost_round: int = 100, *, objective: Objective = ABSENT, metric: Metric | None = None,
@@ -381,6 +382,7 @@ def find_lost(
 ATTRIBUTE = "gbdt_objectives_fitted"
 
 
+@public
 def fitted_objective(
     client: distributed.Client | None, objective: Objective, booster: xgb.Booster,
     data: xgb_dask.DaskDMatrix, *, timeout: int = TIMEOUT,
@@ -453,7 +455,7 @@ class Fitting(xgb.callback.TrainingCallback):
         return False
 
 
-__getattr__, __dir__ = room(__name__, ["fitted_objective", "train"])
+__getattr__, __dir__ = attributes(__name__, ["fitted_objective", "train"])
 
 
 FAN_IN = 4  # statistics that one task merges, and holds at the same time

@@ -12,7 +12,7 @@ import numpy as np
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes, public
 from gbdt_objectives.adapters._arguments import documented
 from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective, start_of_rows
@@ -182,12 +182,14 @@ Examples
 """
 
 
+@public
 @drop_in(_Fitting)
 @documented(DASK, kind="XGBRegressor", must="predict numbers", objective="qwk_objective", K="")
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
     """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package."""
 
 
+@public
 @estimators.saves_scores
 @drop_in(_Fitting)
 @documented(
@@ -198,4 +200,4 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package."""
 
 
-__getattr__, __dir__ = room(__name__, ["DaskXGBClassifier", "DaskXGBRegressor"])
+__getattr__, __dir__ = attributes(__name__, ["DaskXGBClassifier", "DaskXGBRegressor"])

@@ -1,5 +1,5 @@
 """The old place of ``gbdt_objectives.experimental.dask``."""
 
-from gbdt_objectives._checks.mistakes import room
+from gbdt_objectives._public import attributes
 
-__getattr__, __dir__ = room(__name__, [])
+__getattr__, __dir__ = attributes(__name__, [])

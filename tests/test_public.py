@@ -1,10 +1,9 @@
-"""A room guards all that it exports: no function asks for it, and nothing else of them changes."""
+"""Users get what ``@public`` makes of functions and classes, and nothing else of them changes."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import gc
 import inspect
 import pickle
 import re
@@ -23,9 +22,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from xgboost import DMatrix
 
 import gbdt_objectives as go
+from gbdt_objectives import _public
 from gbdt_objectives._checks import spellings
-from gbdt_objectives._checks.mistakes import GUARDED, order_of, room
+from gbdt_objectives._checks.calls import order_of
 from gbdt_objectives._names import ROOMS
+from gbdt_objectives._public import PUBLIC
 from gbdt_objectives.adapters import lightgbm, sklearn, xgboost
 from gbdt_objectives.evaluation import report
 from gbdt_objectives.objectives import kappa_objective
@@ -38,12 +39,15 @@ def _judge(y):
         raise ValueError("labels must be 0 to 2.")
     return "fine"
 
+@public
 def judge(y_true, score):
     return _judge(y_true)
 
+@public
 def price(cost):
     return cost
 
+@public
 class Judge:
     def __init__(self, cost=1):
         self.cost = cost
@@ -68,26 +72,19 @@ Y, SCORE = [0, 1, 2], [0.5, 1.5, 2.5]
 
 @pytest.fixture
 def new(monkeypatch) -> ModuleType:
-    """A module that took a function before the room that exports it was loaded."""
-    name = "gbdt_objectives.new"
-    modules = {key: ModuleType(key) for key in (name, f"{name}.inside", f"{name}.sibling")}
-    for key, module in modules.items():
-        monkeypatch.setitem(sys.modules, key, module)
-    this_room, inside, sibling = modules.values()
-    exec(INSIDE, vars(inside))
-    for module in (this_room, sibling):
-        vars(module).update({key: vars(inside)[key] for key in ("judge", "price", "Judge")})
+    """A module of the package with functions and a class that users call."""
+    module = ModuleType("gbdt_objectives.new")
+    module.public = _public.public  # type: ignore[attr-defined]
+    exec(INSIDE, vars(module))
     monkeypatch.setitem(spellings.WORDS, "score", "points price")
     monkeypatch.setitem(spellings.WORDS, "cost", "fee")
     monkeypatch.setitem(spellings.SENTENCES, "cost", {"tax": "write cost=1 - {}"})
     monkeypatch.setitem(spellings.ARGUMENTS, "Judge.fit", {"target": "say y"})
     monkeypatch.setitem(spellings.LEAVE_OUT, "hat", "leave it out: it rains")
-    room(name, ["judge", "price", "Judge"])
-    assert this_room.judge is inside.judge is sibling.judge
-    return sibling
+    return module
 
 
-def test_labels_and_others_are_in_order_without_a_decorator(new) -> None:
+def test_labels_and_others_are_in_order(new) -> None:
     for function, first, second in (
         (partial(new.judge), "y_true", "score"),
         (new.Judge.of, "y", "X"),
@@ -126,7 +123,7 @@ def test_a_call_that_does_not_fit_is_answered_by_the_table(new) -> None:
         with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
             call()
     assert new.price(cost=2) == new.Judge(cost=2).cost == 2  # their own
-    assert new.Judge._fit not in GUARDED
+    assert new.Judge._fit not in PUBLIC
 
 
 def test_what_objects_say_of_other_attributes(new) -> None:
@@ -283,7 +280,7 @@ def test_all_that_takes_labels_and_others_is_in_order() -> None:
     found = [f for f in callables() if isinstance(f, FunctionType)
              and order_of(list(inspect.signature(f).parameters))]  # fmt: skip
     assert len(found) > 40
-    assert not {f.__qualname__ for f in found if f not in GUARDED}
+    assert not {f.__qualname__ for f in found if f not in PUBLIC}
 
 
 _ROWS = np.random.default_rng(0)
@@ -486,16 +483,21 @@ def test_a_decision_asks_for_the_classes_that_columns_are_named_for() -> None:
         go.decide(COLUMNS.set_axis(["p0", "p1"], axis=1))
 
 
-def test_nobody_in_the_package_holds_an_unguarded_function() -> None:
-    """Such as a table, a default or a partial that was made before the room was loaded."""
-    assert len(GUARDED) > 40
-    gc.collect()  # what other tests wrapped
-    inside = [guard.__wrapped__ for guard in GUARDED]
-    inside = [f for f in inside if f.__globals__["__name__"].startswith("gbdt_objectives.")]
-    right = {id(inside), *(id(vars(guard)) for guard in GUARDED)}
-    for holder in gc.get_referrers(*inside):  # once, as it looks at all that there is
-        if isinstance(holder, (dict, list, tuple, set, type, partial)):
-            assert id(holder) in right, holder
+def test_all_that_users_call_is_decorated() -> None:
+    def is_left(function: Any) -> bool:
+        is_value = function.__name__ == "_same"  # a field of Link
+        return is_value or function in PUBLIC or function in _public.EACH_ROUND
+
+    left = [f for f in callables() if isinstance(f, FunctionType) and not is_left(f)]
+    assert not [f"{f.__module__}.{f.__qualname__}" for f in left], "decorate them with @public"
+    assert len(PUBLIC) > 40
+
+
+def test_a_frame_of_the_decorator_is_hidden_in_tracebacks() -> None:
+    with pytest.raises(ValueError, match="sample_weight") as error:
+        go.quadratic_weighted_kappa([0, 1], [0, 1], sample_weight=[1])
+    assert "checked" in [entry.name for entry in error.traceback]
+    assert "checked" not in [entry.name for entry in error.traceback.filter(error)]
 
 
 def test_engines_are_rooms_too() -> None:
@@ -504,22 +506,22 @@ def test_engines_are_rooms_too() -> None:
     from gbdt_objectives.experimental.dask import lightgbm as on_dask
 
     classes = dask.DaskXGBRegressor, dask.DaskXGBClassifier
-    assert {dask.train, dask.fitted_objective, on_dask, *(kind.fit for kind in classes)} <= GUARDED
+    assert {dask.train, dask.fitted_objective, on_dask, *(kind.fit for kind in classes)} <= PUBLIC
 
 
 def test_functions_are_found_again_by_name() -> None:
     for module, name, thing in public():
         if isinstance(thing, FunctionType):
-            assert thing.__module__.startswith(module.__name__)  # its room is loaded before it
+            assert thing.__module__.startswith(module.__name__)
             assert vars(sys.modules[thing.__module__])[name] is thing
             assert pickle.loads(pickle.dumps(thing)) is copy.copy(thing) is thing
             assert inspect.unwrap(thing).__doc__ == thing.__doc__
 
 
-def test_a_room_is_loaded_twice_and_guarded_once(new) -> None:
-    judge, fit = new.judge, new.Judge.fit
-    room("gbdt_objectives.new", ["judge", "Judge"])
-    assert (new.judge, new.Judge.fit) == (judge, fit)
+def test_what_is_decorated_stays_as_it_is(new) -> None:
+    assert _public.public(new.judge) is new.judge
+    fit = new.Judge.fit
+    assert _public.public(new.Judge).fit is fit
 
 
 def test_a_subclass_has_its_own_init_and_inherits_fit() -> None:
@@ -529,6 +531,6 @@ def test_a_subclass_has_its_own_init_and_inherits_fit() -> None:
             self.thresholds = thresholds
 
     assert Own(thresholds=3).get_params(deep=False) == {"thresholds": 3}
-    assert Own.fit is go.QWKClassifier.fit in GUARDED
+    assert Own.fit is go.QWKClassifier.fit in PUBLIC
     with pytest.raises(TypeError, match="^Inherits has no argument 'segments': write segment="):
         type("Inherits", (go.QWKClassifier,), {})(segments=0)
