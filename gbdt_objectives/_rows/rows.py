@@ -216,10 +216,19 @@ class ArrayValue(NDArrayOperatorsMixin):
         return np.array(self.values, dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+        return getattr(ufunc, method)(*map(ArrayValue._plain, inputs), **kwargs)
 
     def tolist(self) -> Any:
         return self.values.tolist()
+
+    @staticmethod
+    def _plain(value: Any) -> Any:
+        """The array or number of a value, anything else as it is."""
+        return value.values[()] if isinstance(value, ArrayValue) else value
+
+    @staticmethod
+    def _carried_labels(values: Any) -> Array | None:
+        return getattr(values, "labels", None) if isinstance(values, ArrayValue) else None
 
 
 def freeze(owner: object, **values: Any) -> None:
@@ -228,15 +237,6 @@ def freeze(owner: object, **values: Any) -> None:
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
         object.__setattr__(owner, name, value)
-
-
-def plain(value: Any) -> Any:
-    """The array or number of a value, anything else as it is."""
-    return value.values[()] if isinstance(value, ArrayValue) else value
-
-
-def carried_labels(values: Any) -> Array | None:
-    return getattr(values, "labels", None) if isinstance(values, ArrayValue) else None
 
 
 def same_labels(a: Any, b: Any) -> bool:
@@ -495,7 +495,21 @@ class Shown:
         at = printed_rows(n)
         some = {name: np.asarray(column, object)[at] for name, column in columns.items()}
         left_out = n - len(at)
-        return html_table(f"{title}, {left_out} rows left out" if left_out else title, some)
+        return self._as_html(f"{title}, {left_out} rows left out" if left_out else title, some)
+
+    @staticmethod
+    def _facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The columns of a table with a row of each named value."""
+        return {"": list(values), "value": [shown(value) for value in values.values()]}
+
+    @staticmethod
+    def _as_html(title: str, columns: Mapping[str, Any]) -> str:
+        """A table under its title, if any: words in full, numbers in four digits or whole."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
+        rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+        caption = title and f"<caption style='text-align:left'><b>{escape(title)}</b></caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 class Table(Shown):
@@ -518,20 +532,6 @@ class Table(Shown):
         except ImportError as error:
             raise ImportError("to_frame() needs pandas: pip install pandas") from error
         return DataFrame(self._columns())
-
-
-def facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The columns of a table with a row of each named value."""
-    return {"": list(values), "value": [shown(value) for value in values.values()]}
-
-
-def html_table(title: str, columns: Mapping[str, Any]) -> str:
-    """A table under its title, if any: words in full, numbers in four digits or whole, no nan."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
-    rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
-    caption = title and f"<caption style='text-align:left'><b>{escape(title)}</b></caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cell(value: Any) -> str:

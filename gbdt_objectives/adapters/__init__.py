@@ -50,7 +50,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Model, shown
 from gbdt_objectives._public import attributes, public
 from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
-from gbdt_objectives._rows.rows import plain
+from gbdt_objectives._rows.rows import ArrayValue
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import (
@@ -133,7 +133,7 @@ def shift_intercept(
             "a sampling rate is negative_keep_rate=..., any other number is delta=..."
         )
     if delta is not None:
-        d = delta if isinstance(delta, LogOddsShift) else plain(delta)
+        d = delta if isinstance(delta, LogOddsShift) else ArrayValue._plain(delta)
     elif shift is not None:
         d = shift
     else:

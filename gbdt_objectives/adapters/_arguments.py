@@ -19,7 +19,7 @@ from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import unknown_argument
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY, Named
-from gbdt_objectives._rows.rows import plain
+from gbdt_objectives._rows.rows import ArrayValue
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective
@@ -240,7 +240,7 @@ def read_shift(delta: ArrayLike, outputs: int) -> Array:
         d = delta.values
         if outputs == 1 and d.shape == (2,):
             return np.array([d[1] - d[0]])
-        delta = np.array([0.0, d]) if outputs == 2 and d.ndim == 0 else plain(delta)
+        delta = np.array([0.0, d]) if outputs == 2 and d.ndim == 0 else ArrayValue._plain(delta)
     if outputs == 1:
         return np.array([_checks.number("delta", delta)])
     given = _checks.real_array("delta", delta)

@@ -124,15 +124,15 @@ def predict_probability(model: Any, X: Any) -> Array:
     return _checks.probabilities(name, p)
 
 
-LEQ, LT, MEMBER = 0, 1, 6
-"""The tests of a node, by the operator's numbers: x <= value, x < value, x in a set."""
-
 Child = tuple[int, bool]  # the place of a node, or of a leaf where the second is True
 
 
 @dataclass(eq=False)
 class Trees:
     """Margins are ``base`` and the sums of leaves, (n, K). All numbers are exact in float64."""
+
+    # the tests of a node, by the operator's numbers: x <= value, x < value, x in a set
+    LEQ, LT, MEMBER = 0, 1, 6
 
     base: Array
     is_float32: bool  # whether the booster compares features as float32
@@ -163,8 +163,8 @@ class Trees:
             feature, mode, value, missing_is_true, (yes, no) = nodes[key]
             self.features.append(feature)
             self.modes.append(mode)
-            self.values.append(0.0 if mode == MEMBER else value)
-            if mode == MEMBER:
+            self.values.append(0.0 if mode == Trees.MEMBER else value)
+            if mode == Trees.MEMBER:
                 self.sets.append(value)
             self.missing_is_true.append(missing_is_true)
             self.children.append((found[yes], found[no]))

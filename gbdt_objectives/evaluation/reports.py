@@ -23,7 +23,7 @@ from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, s
 from gbdt_objectives._checks.spellings import WRITE_OUT
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
-from gbdt_objectives._rows.rows import html_table
+from gbdt_objectives._rows.rows import Shown
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
 from gbdt_objectives.evaluation.performance import (
@@ -314,7 +314,7 @@ def _part(title: str, how_to_read: str, body: str) -> str:
 
 
 def _table(title: str, how_to_read: str, columns: Mapping[str, Any]) -> str:
-    return _part(title, how_to_read, html_table("", columns))
+    return _part(title, how_to_read, Shown._as_html("", columns))
 
 
 def _picture(draw: Callable[[Any], Any], title: str, how_to_read: str) -> str:

@@ -20,7 +20,7 @@ from gbdt_objectives._checks.guards import may_undo
 from gbdt_objectives._links import Link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.rows import Rows, Shown, facts
+from gbdt_objectives._rows.rows import Rows, Shown
 
 InputSpace = Literal["margin", "probability", "label"]
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -183,7 +183,7 @@ class Metric(Shown):
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
         known = {"greater_is_better": self.greater_is_better, "link": self.link}
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        return f"{self.name}: {type(self).__name__}", facts(known | own)
+        return f"{self.name}: {type(self).__name__}", Shown._facts(known | own)
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it

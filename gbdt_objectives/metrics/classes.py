@@ -19,7 +19,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, check_order, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import Rows, carried_labels, same_labels
+from gbdt_objectives._rows.rows import ArrayValue, Rows, same_labels
 from gbdt_objectives.metrics import base as _base, kappa
 from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
 
@@ -517,7 +517,7 @@ def class_fields(
     if thresholds is None:
         return {"label_range": whole}
     cuts = _checks.check_thresholds("thresholds", thresholds)
-    carried = carried_labels(thresholds)
+    carried = ArrayValue._carried_labels(thresholds)
     if carried is not None and not same_labels(carried, np.arange(low, high + 1)):
         raise ValueError(
             f"thresholds are for the labels {shown(carried.tolist())}, but label_range is {whole}: "

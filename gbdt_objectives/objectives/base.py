@@ -35,7 +35,6 @@ from gbdt_objectives._rows.rows import (
     Rows,
     RowValues,
     Shown,
-    facts,
     place_of,
 )
 
@@ -241,7 +240,7 @@ class Objective(Shown):
         loss = self.equations
         own = {field.name: getattr(loss, field.name) for field in fields(loss) if field.repr}
         known = {"link": self.link, "hessian_kind": self.hessian_kind, "labels": self.label_domain}
-        return shown_name(type(loss)), facts(known | own)
+        return shown_name(type(loss)), Shown._facts(known | own)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "equations":

@@ -14,7 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import load
-from gbdt_objectives._rows.rows import carried_labels
+from gbdt_objectives._rows.rows import ArrayValue
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.bins import Strategy
 from gbdt_objectives.calibration.reliability import ReliabilityCurve, curve_of
@@ -427,7 +427,7 @@ class ThresholdDisplay(Display):
             What to draw. Where to draw. None: a new figure.
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
-        carried = carried_labels(thresholds) if labels is None else labels
+        carried = ArrayValue._carried_labels(thresholds) if labels is None else labels
         rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
         known: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         if thresholds is None:

@@ -29,7 +29,7 @@ from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.adapters._models import LEQ, LT, Trees
+from gbdt_objectives.adapters._models import Trees
 from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
@@ -195,7 +195,13 @@ def search(values: Iterable[float], side: str) -> Trees:
             continue
         middle = (low + high) // 2
         below, above = (low, middle), (middle + 1, high)
-        nodes[low, high] = (0, LT if side == "right" else LEQ, x[middle], False, (below, above))
+        nodes[low, high] = (
+            0,
+            Trees.LT if side == "right" else Trees.LEQ,
+            x[middle],
+            False,
+            (below, above),
+        )
         waiting += [below, above]
     found.add(0, nodes, (0, len(x)))
     return found
@@ -270,7 +276,7 @@ class Graph:
     def trees(self, v: Value, found: Trees) -> Value:
         """The margins (n, K) of trees that read the columns of v, float64 (n, d)."""
         if not found.roots:  # each tree is one leaf: a tree of zeros says how many rows there are
-            zeros: dict[Any, Any] = {0: (0, LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
+            zeros: dict[Any, Any] = {0: (0, Trees.LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
             found.add(0, zeros, 0)
         attributes: dict[str, Any] = {
             "n_targets": len(found.base), "post_transform": 0, "aggregate_function": 1,  # sum

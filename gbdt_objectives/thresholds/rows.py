@@ -21,7 +21,6 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import (
     ArrayValue,
     Table,
-    carried_labels,
     check_column,
     freeze,
     from_zero,
@@ -535,7 +534,7 @@ def apply_thresholds(
 
 def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
     """Checked thresholds with the classes that they carry, or those that are given."""
-    carried = carried_labels(thresholds)
+    carried = ArrayValue._carried_labels(thresholds)
     if isinstance(thresholds, Thresholds) and (labels is None or labels is carried):
         return thresholds
     if carried is None and labels is None:

@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import CHANGED, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._registry import LIGHTGBM
 from gbdt_objectives.adapters._arguments import refuse_parameters
-from gbdt_objectives.adapters._models import LEQ, MEMBER, OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.lightgbm import _train, estimators, intercept
 from gbdt_objectives.adapters.lightgbm.intercept import OF_LIGHTGBM
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, INSTEAD, read_call
@@ -173,14 +173,19 @@ def read_trees(booster: lgb.Booster) -> Trees:
 def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
     feature, missing = int(node["split_feature"]), node["missing_type"]
     if node["decision_type"] == "==":
-        return feature, MEMBER, [float(code) for code in str(node["threshold"]).split("||")], False
+        return (
+            feature,
+            Trees.MEMBER,
+            [float(code) for code in str(node["threshold"]).split("||")],
+            False,
+        )
     threshold = float(node["threshold"])
     if missing == "Zero":
         raise ValueError("the model has zero_as_missing=True, which ONNX has no operator for: "
                          "train without it, with NaN where a value is missing")  # fmt: skip
     # of a feature without missing values in training NaN counts as 0
     to_left = bool(node["default_left"]) if missing == "NaN" else threshold >= 0
-    return feature, LEQ, threshold, to_left
+    return feature, Trees.LEQ, threshold, to_left
 
 
 LIBRARY = OpenLibrary(

@@ -14,7 +14,7 @@ import xgboost as xgb
 from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._registry import XGBOOST
-from gbdt_objectives.adapters._models import LT, MEMBER, OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters.xgboost import _train, estimators, intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW, UNDER_OURS
 from gbdt_objectives.adapters.xgboost.parameters import STOPPING, EarlyStopping, note, read_call
@@ -208,9 +208,9 @@ def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
             nodes[k] = values[k] * weight
             continue
         feature, to_left = int(tree["split_indices"][k]), bool(tree["default_left"][k])
-        nodes[k] = (feature, LT, values[k], to_left, (left, right))
+        nodes[k] = (feature, Trees.LT, values[k], to_left, (left, right))
         if k in sets:
-            nodes[k] = (feature, MEMBER, sets[k], not to_left, (right, left))
+            nodes[k] = (feature, Trees.MEMBER, sets[k], not to_left, (right, left))
         waiting += [left, right]
     return nodes
 
