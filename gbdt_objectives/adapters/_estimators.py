@@ -30,7 +30,6 @@ from gbdt_objectives.adapters._train import StartedObjective, start_margin, star
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
-from gbdt_objectives.objectives.base import Start
 
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, RenderedMetric)
@@ -74,7 +73,7 @@ class Fitting:
     start: Callable[[Objective, Array, Array | None], StartedObjective]
     """The objective as the library calls it; ``parameters`` say where boosting starts."""
     around: Callable[[], AbstractContextManager[None]]  # before and after the library's own fit
-    finish: Callable[[Any, Objective, Start], Any]  # the model, under the name of the link
+    finish: Callable[[Any, Objective, float | Array], Any]  # the model, under the name of the link
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
@@ -128,7 +127,7 @@ class Fitting:
             started = self.start(objective, y, w)
             # the rows as the user starts them, for margins after training
             asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
-            intercept: Start = 0.0
+            intercept: float | Array = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
                 intercept = start_margin(measured)
@@ -170,7 +169,7 @@ class Fitting:
         self.parameters["objective"] = started
         self.parameters |= _arguments.several_outputs(started.objective)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         self.estimator._Booster = self.finish(self.estimator._Booster, objective, intercept)
 
     def run(self) -> None:

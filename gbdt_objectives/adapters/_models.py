@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gbdt_objectives.adapters._estimators import Fitting
     from gbdt_objectives.metrics import Metric
     from gbdt_objectives.objectives import Objective
-    from gbdt_objectives.objectives.base import Start
 
 
 SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=training_labels)"
@@ -248,7 +247,7 @@ class TrainingLibrary(Library):
     training on the first data set, and the parameters with which boosting starts there."""
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> a booster or history."""
-    finish: Callable[[Any, Objective, Start], Any]
+    finish: Callable[[Any, Objective, float | Array], Any]
     """A complete model: with what the objective added to each margin."""
     predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
 

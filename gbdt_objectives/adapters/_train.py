@@ -21,10 +21,10 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._models import Library, OpenLibrary, TrainingLibrary
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
+from gbdt_objectives.objectives.base import BoundObjective, begin, check_margin_shape
 
 
-def start_margin(objective: Objective) -> Start:
+def start_margin(objective: Objective) -> float | Array:
     """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
     intercept = objective.intercept or 0.0
     return np.array(intercept) if isinstance(intercept, tuple) else intercept
@@ -132,11 +132,11 @@ class StartedObjective:
 
     def __init__(
         self, objective: Objective, start: float | Array | None, training: Training, *,
-        shifts: bool = False, given: str = "", lacks: Start = 0.0,
+        shifts: bool = False, given: str = "", lacks: float | Array = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
         self.training, self.shifts, self.lacks = training, shifts, lacks
-        self.shift: Start = 0.0
+        self.shift: float | Array = 0.0
         self.anew: Objective | None = None
         self._bound: BoundObjective | None = None
         self._calls = 0
@@ -205,7 +205,9 @@ def lost_start(found: str) -> RuntimeError:
     )
 
 
-def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) -> Callable[..., Any]:
+def shift_metric(
+    rendered: Callable[..., Any], shift: Callable[[Any], float | Array]
+) -> Callable[..., Any]:
     """A rendered metric that sees a booster's margins plus what the objective adds to them."""
 
     def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:

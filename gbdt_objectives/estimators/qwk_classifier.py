@@ -39,7 +39,7 @@ from gbdt_objectives.thresholds.rows import (
     sort_rows,
     weights_of_prior,
 )
-from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
+from gbdt_objectives.thresholds.segments import fit_segment_shift, read_segments
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
@@ -159,7 +159,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     labels: ArrayLike | None = None
     target_prior: Mapping[Any, float] | None = None
     segment: str | int | None = None
-    handle_unknown: HandleUnknown = "error"
+    handle_unknown: Literal["error", "common"] = "error"
     early_stopping_rounds: int | Literal["auto"] | None = "auto"
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None

@@ -20,7 +20,7 @@ from gbdt_objectives._checks.arrays import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues
-from gbdt_objectives.objectives.base import Both, Loss, Named, Objective
+from gbdt_objectives.objectives.base import Loss, Objective
 from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
 
 NAME = "arrived"
@@ -75,7 +75,7 @@ class DelayedLoglossLoss(Loss):
     link = LOGIT
     hessian = "upper_bound"
     intercept: float | None = None
-    named: Named = ((NAME, None),)
+    named: tuple[tuple[str, RowValues | None], ...] = ((NAME, None),)
 
     def read_named(self, name: str, values: ArrayLike) -> Arrived:
         return read_arrived(values)
@@ -100,7 +100,9 @@ class DelayedLoglossLoss(Loss):
         unseen = xp.log1p(t) + xp.where(arrived == 1, cut, xp.zeros_like(z))
         return xp.where(y == 1, seen, unseen)
 
-    def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, arrived: Any = None) -> Both:
+    def gradient_hessian(
+        self, y: Any, z: Any, totals: Any, xp: Any, arrived: Any = None
+    ) -> tuple[Any, Any]:
         """Gradient (1-p) ((1-y) t - y), and hessian (1-p) (y p + (1-y) (1-p) t)."""
         _, p, n, t = parts(z, arrived, xp)
         t = (1 - y) * t

@@ -21,7 +21,6 @@ from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
-from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives.base import Both, Loss, Objective, Start, Writer, checked_block
 
 LabelRange = tuple[float, float]
@@ -82,7 +81,7 @@ def read_options(
     return scale, clip, label_range
 
 
-def check_reduce(reduce: Reduce | None) -> None:
+def check_reduce(reduce: Callable[[Array], Array] | None) -> None:
     if reduce is not None and not callable(reduce):
         raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
 
@@ -157,7 +156,7 @@ class QWKLoss(RatioOfSums):
     label_range: tuple[float, float] | None = None
     scale: Literal["residual", "kappa"] = "residual"
     clip: bool = True
-    reduce: Reduce | None = None
+    reduce: Callable[[Array], Array] | None = None
 
     @property
     def intercept(self) -> float | None:
@@ -270,7 +269,7 @@ def qwk_objective(
     target_prior: Mapping[float, float] | None = None, center: float | None = None,
     spread: float | None = None, label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
-    reduce: Reduce | None = None,
+    reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Train on quadratic weighted kappa, extended to continuous predictions.
 

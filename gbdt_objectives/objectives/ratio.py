@@ -23,7 +23,6 @@ from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
-from gbdt_objectives._rows.workers import Reduce
 from gbdt_objectives.objectives import qwk
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.qwk import LabelRange, constant_labels
@@ -364,7 +363,7 @@ class RatioLoss(qwk.RatioOfSums):
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
     clip: bool = False
-    reduce: Reduce | None = None
+    reduce: Callable[[Array], Array] | None = None
 
     @property
     def labels(self) -> Domain:
@@ -451,7 +450,7 @@ def kappa_objective(
     sample_weight: ArrayLike | None = None, target_prior: Mapping[float, float] | None = None,
     label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
-    reduce: Reduce | None = None,
+    reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
@@ -583,7 +582,7 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
 def ratio_objective(
     numerator: RowFunction, denominator: RowFunction, *, intercept: float | None = None,
     link: Literal["identity", "logit"] = "identity",
-    scale: Literal["residual", "loss"] = "residual", reduce: Reduce | None = None,
+    scale: Literal["residual", "loss"] = "residual", reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Minimise the ratio of two sums over rows, such as a metric that has no objective here.
 

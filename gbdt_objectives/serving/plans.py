@@ -31,7 +31,7 @@ from gbdt_objectives._registry import (
     name_of,
     row_of,
 )
-from gbdt_objectives._steps.steps import Step, Steps
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._models import OpenLibrary, predict_probability
 from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
@@ -290,7 +290,7 @@ class Part:
 
     model: Any
     weight: float = 1.0
-    steps: Steps = ()
+    steps: tuple[Step, ...] = ()
 
     @cached_property
     def library(self) -> OpenLibrary:
@@ -302,8 +302,8 @@ class Plan:
     """A fitted model as steps. Without boosters the score is what is given."""
 
     parts: tuple[Part, ...]
-    score: Steps
-    probability: Steps | None = None
+    score: tuple[Step, ...]
+    probability: tuple[Step, ...] | None = None
     """From the score to the probability of label 1, or of each class; () where the score is it."""
     classes: Array | None = None
     outputs: int = 1
@@ -468,7 +468,7 @@ def by_link(model: Any, classes: Array | None) -> Plan:
     if link.n_classes == 2:
         classes = BINARY if classes is None else classes
         return Plan((Part(model),), (SIGMOID,), (), classes)
-    steps: Steps = ({"formula": "exp"},) if link == LOG else ()
+    steps: tuple[Step, ...] = ({"formula": "exp"},) if link == LOG else ()
     return Plan((Part(model),), steps)
 
 

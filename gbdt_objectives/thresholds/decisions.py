@@ -18,7 +18,6 @@ from gbdt_objectives._steps.steps import (
     Read,
     SavedAsJSON,
     Step,
-    Steps,
     evaluate,
 )
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
@@ -288,7 +287,7 @@ class DecisionRule(SavedAsJSON):
         return {"formula": "affine", "weights": self.weights, "costs": self.costs}
 
     @property
-    def _steps(self) -> Steps:
+    def _steps(self) -> tuple[Step, ...]:
         """From the model's probabilities to those that the rule weighs."""
         T, b = self.temperature, self.biases
         step = {"formula": "temperature", "temperature": T, "biases": b}

@@ -28,7 +28,7 @@ from gbdt_objectives.adapters._arguments import TRAIN, Request, by_reason, docum
 from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start, read_labels
+from gbdt_objectives.objectives.base import read_labels
 from gbdt_objectives.objectives.function import FunctionLoss
 
 BLOCK = 1000  # as many rows as CatBoost passes at once
@@ -401,7 +401,7 @@ def mark_of(model: Any) -> str | None:
     return mark if training == about.get("model_guid") else None
 
 
-def finish(model: Any, objective: Objective, intercept: Start) -> Any:
+def finish(model: Any, objective: Objective, intercept: float | Array) -> Any:
     """A complete model, with the intercept in its first tree: CatBoost's own bias would be missing
     from a classifier's ONNX file and from models that go on from it."""
     leaves = model.get_leaf_values()

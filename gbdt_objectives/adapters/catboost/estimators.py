@@ -21,7 +21,6 @@ from gbdt_objectives.adapters.catboost import _train
 from gbdt_objectives.adapters.catboost._train import explain, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 PLAIN = {"Raw", "RawFormulaVal", "Exponent", "AUC", "PRAUC", "NormalizedGini"}
 RIGHT = {"score": PLAIN, "opaque": PLAIN, "log": {*PLAIN, "Poisson", "Tweedie", "LogLinQuantile"}}
@@ -131,7 +130,7 @@ class Fitting(_estimators.Fitting):
         if self.metric is not None and self.stops(self.estimator.get_params()):
             _train.warn_of_few(self.estimator, self.metric)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         _train.finish(self.estimator, objective, self.parameters["loss_function"].shift)
 
     set_temporarily = staticmethod(_train.set_temporarily)

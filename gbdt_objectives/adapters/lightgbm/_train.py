@@ -25,7 +25,6 @@ from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, declared_link
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 WORDS = _arguments.words_of(
     LIGHTGBM, data="lightgbm.Dataset", params='{"num_leaves": 4, "verbose": -1}',
@@ -247,7 +246,7 @@ def completing(starts: Sequence[StartedObjective]) -> Callable[[Any], None]:
     return first_round
 
 
-def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
+def finish(booster: lgb.Booster, objective: Objective, intercept: float | Array) -> lgb.Booster:
     """A complete model up to the best round: of ``cv`` in training, or of others' callbacks."""
     if booster._Booster__set_objective_to_none:  # type: ignore[attr-defined]
         started = StartedObjective(objective, None, Training(), lacks=intercept)

@@ -20,7 +20,6 @@ from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, docu
 from gbdt_objectives.adapters._models import CannotTrain
 from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}  # which ours replace
 LINKS = {"log_loss": ("logit", "softmax"), "poisson": ("log",), "gamma": ("log",)}
@@ -239,7 +238,7 @@ class Fitting(_estimators.Fitting):
             # scikit-learn's own code predicts, by its loss of the same link
             estimator._loss = bridge().own_loss(self.objective.link, self.objective.outputs)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         """scikit-learn has put the intercept into the model."""
 
 

@@ -25,7 +25,6 @@ from gbdt_objectives.adapters.xgboost import intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 WORDS = _arguments.words_of(
     XGBOOST, data="xgboost.DMatrix", params='{"max_depth": 2}', place="``base_score``",
@@ -107,7 +106,7 @@ def run(
     return trained
 
 
-def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
+def finish(booster: xgb.Booster, objective: Objective, shift: float | Array) -> xgb.Booster:
     """A complete model: intercepts that no base_score holds go into its leaves."""
     if np.any(shift):
         intercept.add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
