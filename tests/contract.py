@@ -18,7 +18,6 @@ from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters._train import RowsOfParts
-from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]
 
@@ -85,7 +84,7 @@ def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> 
 
     def run(function: Callable[[Rows], Any]) -> list[Any]:
         with some_rows():
-            return [function(read_labels(objective, y, w)) for y, w in parts]
+            return [function(objective._read_labels(y, w)) for y, w in parts]
 
     return objective.measured_on(RowsOfParts(run=run))
 

@@ -46,6 +46,49 @@ class Request:
     others: dict[str, Any]  # further arguments, which go on to the library
     training: Training = field(default_factory=Training, init=False)  # as far as it is known
 
+    def check(self, library: TrainingLibrary, kind: type) -> dict[str, Any]:
+        """All data sets, of the library's class ``kind``, by the names that messages give them.
+        Raise for anything that the booster would misread or silently ignore."""
+        function, params, others = self.function, self.params, self.others
+        objective, metric, evals = self.objective, self.metric, self.evals
+        rounds = self.early_stopping_rounds
+        check_data("data", self.data, kind)
+        taken = passed_on(kind, function)
+        for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
+            written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
+            if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
+                written = WRAPPED
+            raise TypeError(f"{function}() got {name}=: {written}")
+        if not isinstance(params, Mapping):
+            raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
+        if objective is None and params.get("objective") is not None:
+            _refuse_as_parameter(function, params["objective"])
+        check_is_objective(objective)
+        self.training.know(library=EVERY[library.name], objective=objective, link=objective.link)
+        if metric is not None or function == "cv":
+            check_is_metric(metric)
+            self.training.know(metric=metric)
+        _checks.whole_number("num_boost_round", self.num_boost_round, 1)
+        if rounds is not None:
+            _checks.whole_number("early_stopping_rounds", rounds, 1)
+        if function == "cv" and others.get("metrics"):
+            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
+        _check_evals(evals, parses_names=library.parses_names)
+        if metric is None and evals:
+            raise ValueError("evals is given but metric is None: nothing would be measured on them")
+        if metric is not None and not evals and function == "train":
+            raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
+        if rounds is not None and metric is None:
+            raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+        datasets = {"data": self.data} | {f"evals {name!r}": dataset for dataset, name in evals}
+        own, named = library.layout_of(self.data)["columns"], objective.equations.named
+        for name, dataset in datasets.items():
+            check_data(name, dataset, kind)
+            layout = library.layout_of(dataset)
+            layout["rows"] |= named if name == "data" else ()
+            Layout(name=name, trained_on=own, of="data", **layout)
+        return datasets
+
 
 OURS = [each.name for each in fields(Request)][1:-2]
 THEIRS = frozenset((
@@ -62,50 +105,6 @@ def passed_on(kind: type, function: str) -> set[str]:
             found.update(signature(getattr(sys.modules[place], function)).parameters)
         place = place.rpartition(".")[0]
     return found - THEIRS
-
-
-def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> dict[str, Any]:
-    """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
-    for anything that the booster would misread or silently ignore."""
-    function, params, others = request.function, request.params, request.others
-    objective, metric, evals = request.objective, request.metric, request.evals
-    rounds = request.early_stopping_rounds
-    check_data("data", request.data, kind)
-    taken = passed_on(kind, function)
-    for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
-        written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
-        if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
-            written = WRAPPED
-        raise TypeError(f"{function}() got {name}=: {written}")
-    if not isinstance(params, Mapping):
-        raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
-    if objective is None and params.get("objective") is not None:
-        _refuse_as_parameter(function, params["objective"])
-    check_is_objective(objective)
-    request.training.know(library=EVERY[library.name], objective=objective, link=objective.link)
-    if metric is not None or function == "cv":
-        check_is_metric(metric)
-        request.training.know(metric=metric)
-    _checks.whole_number("num_boost_round", request.num_boost_round, 1)
-    if rounds is not None:
-        _checks.whole_number("early_stopping_rounds", rounds, 1)
-    if function == "cv" and others.get("metrics"):
-        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-    _check_evals(evals, parses_names=library.parses_names)
-    if metric is None and evals:
-        raise ValueError("evals is given but metric is None: nothing would be measured on them")
-    if metric is not None and not evals and function == "train":
-        raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
-    if rounds is not None and metric is None:
-        raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
-    datasets = {"data": request.data} | {f"evals {name!r}": dataset for dataset, name in evals}
-    own, named = library.layout_of(request.data)["columns"], objective.equations.named
-    for name, dataset in datasets.items():
-        check_data(name, dataset, kind)
-        layout = library.layout_of(dataset)
-        layout["rows"] |= named if name == "data" else ()
-        Layout(name=name, trained_on=own, of="data", **layout)
-    return datasets
 
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"

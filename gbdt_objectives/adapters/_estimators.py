@@ -26,7 +26,7 @@ from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
@@ -130,7 +130,7 @@ class Fitting:
             intercept: float | Array = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
-                intercept = start_margin(measured)
+                intercept = StartedObjective.margin_of(measured)
                 started = StartedObjective(measured, intercept, self.training, lacks=intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
@@ -195,7 +195,7 @@ class Fitting:
 
     @staticmethod
     def start_of_rows(measured: Objective, y: Any) -> Any:
-        return start_of_rows(measured, len(y))
+        return StartedObjective.rows_of(measured, len(y))
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of classes that the library gets by name: two, unless it says so."""

@@ -251,6 +251,23 @@ class TrainingLibrary(Library):
     """A complete model: with what the objective added to each margin."""
     predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
 
+    def find_callbacks(self, request: Request, labels: Callable[[int | None], Any]) -> list[Any]:
+        """The user's callbacks, and early stopping on the metric; the parameters are checked.
+        ``labels`` returns the labels of evals[k], or of the training data (None)."""
+        metric, rounds = request.metric, request.early_stopping_rounds
+        callbacks = list(request.others.pop("callbacks", None) or ())
+        if metric is not None:
+            callbacks = self.direct(callbacks, metric)
+            if rounds is not None:
+                callbacks.append(self.stop(metric, rounds, request.params))
+        self.check(request, request.params, callbacks)
+        if request.function == "train":
+            looks_at = [one.data for one in callbacks if isinstance(one, self.stops)]
+            request.training.know(
+                sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
+            )
+        return callbacks
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenLibrary(TrainingLibrary):

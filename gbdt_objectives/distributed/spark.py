@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives.adapters.xgboost.library import LIBRARY
+
 try:
     import pandas as pd
     import pyarrow  # noqa: F401  # by which Spark moves rows to Python
@@ -41,7 +43,6 @@ from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
@@ -87,7 +88,7 @@ class _Trained:
         training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
         callbacks, exact = _get(self, "callbacks") or [], None
         if metric is not None:
-            callbacks = parameters.direct_callbacks(callbacks, metric)
+            callbacks = LIBRARY.direct(callbacks, metric)
             rounds = _get(self, "early_stopping_rounds")
             if rounds is not None:
                 callbacks.append(parameters.early_stopping(metric, rounds, data_name="validation"))
@@ -323,7 +324,7 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
                 if len(batch):
                     y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
                     with some_rows():
-                        found = function(read_labels(objective, y, w))
+                        found = function(objective._read_labels(y, w))
                     yield pd.DataFrame({"vector": [np.asarray(found, np.float64).tolist()]})
 
         with _errors_of_workers():

@@ -173,6 +173,32 @@ class Loss:
         kind = type(self)
         return kind.row_loss is not Loss.row_loss or kind.value is not Loss.value
 
+    def _compute(self, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
+        """Gradient and hessian, weighted, from the totals of all workers and the equations."""
+        totals = None
+        if self.couples_rows:
+            with _workers.summing(self.name):
+                totals = self.totals(rows)
+        if rows.place is not HOST:  # all rows at once, in new arrays on their device
+            (part,) = rows.stretches(dtype)
+            g, h = self.gradient_hessian(part.y, part.f, totals, part.xp, **part.named)
+            if isinstance(h, int | float):
+                h = part.xp.full_like(g, h)
+            if part.w is not None:
+                w = part.w if g.ndim == 1 else part.w[:, None]
+                g, h = g * w, h * w
+            return part.place.cast(g, dtype), part.place.cast(h, dtype)
+        gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
+        first = 0
+        for part in rows.stretches(dtype, EXPRESSION_BYTES):
+            at = slice(first, first := first + len(part))
+            if len(part):
+                named = {**part.named, "sample_weight": part.w} if self.whole else part.named
+                g, h = self.gradient_hessian(part.y, part.f, totals, part.xp, **named)
+                write("gradient", self, g, part, gradient[at])
+                write("hessian", self, h, part, hessian[at])
+        return gradient, hessian
+
 
 def shown_name(kind: type[Loss]) -> str:
     """The name of objectives of a loss: QWKObjective for QWKLoss."""
@@ -313,7 +339,7 @@ class Objective(Shown):
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
         """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
-            rows = read_labels(self, y_true, sample_weight)
+            rows = self._read_labels(y_true, sample_weight)
             found = self.measured_on(rows)
         Training(loss=found.equations, rows=rows)
         return found
@@ -328,7 +354,7 @@ class Objective(Shown):
     ) -> Objective:
         """A copy for use after training, which holds fixed what it fits to the final margins."""
         with self._together():
-            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
+            rows = by_hand(self, self._read_rows(y_true, margin, sample_weight))
             loss = self._for(rows)
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
@@ -341,7 +367,7 @@ class Objective(Shown):
             f = _checks.vector("margin", margin)
         else:
             f = _checks.real_array("margin", margin)
-            check_margin_shape(self, f)
+            self._check_margin_shape(f)
             _checks.finite("margin", f)
         return link.class_probability(f.astype(np.float64))
 
@@ -360,7 +386,7 @@ class Objective(Shown):
 
     def _value(self, y: Any, f: Any, w: Any, *, asks: bool = True) -> tuple[float, float]:
         with self._together():
-            rows = read_rows(self, y, f, w)
+            rows = self._read_rows(y, f, w)
             if getattr(rows.f, "shape", ())[1:] == (1,):  # a table, beside labels (n,)
                 rows = replace(rows, f=rows.f[:, 0])
             loss = self._for(by_hand(self, rows) if asks else rows)
@@ -372,8 +398,8 @@ class Objective(Shown):
     ) -> Both:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         with self._together():
-            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
-            return compute(self._for(rows), rows, rows.f.dtype)
+            rows = by_hand(self, self._read_rows(y_true, margin, sample_weight))
+            return self._for(rows)._compute(rows, rows.f.dtype)
 
     @each_round
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
@@ -425,11 +451,11 @@ class Objective(Shown):
                 found = bound.fresh(f)
                 rows, loss = bound.rows, bound.objective.equations
             else:
-                rows = read_rows(self, y, f, w)
+                rows = self._read_rows(y, f, w)
                 loss, f = self._for(rows), rows.f
-                found = compute(loss, rows, FLOAT32)
+                found = loss._compute(rows, FLOAT32)
             if training is not None:
-                begin(training, loss, rows, f, found[0])
+                Objective._begin(training, loss, rows, f, found[0])
             return found
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
@@ -460,7 +486,7 @@ class Objective(Shown):
             ``bound(margin)`` returns gradient and hessian, float32, in buffers that are reused.
         """
         with self._together():
-            rows = by_hand(self, read_labels(self, y_true, sample_weight))
+            rows = by_hand(self, self._read_labels(y_true, sample_weight))
             loss = self._for(rows)
         K = 1 if np.ndim(start) == 0 else loss.outputs
         return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
@@ -486,6 +512,53 @@ class Objective(Shown):
         if _workers.together_now() or not (stack or Stack.here()).is_called():
             return nullcontext()
         return _workers.together(self)
+
+    def _read_rows(self, y_true: Any, margin: Any, sample_weight: Any) -> Rows:
+        """Read labels, margins and weights, and check them."""
+        place = place_for(self, y_true, margin, sample_weight)
+        y, f = place.real_array("y_true", y_true), place.real_array("margin", margin)
+        if 0 in f.shape:
+            if not _workers.several():
+                raise ValueError("margin is empty: there must be at least one row")
+            f = place.xp.reshape(f, margin_shape(self.equations, 0))  # XGBoost does not keep it
+        self._check_margin_shape(f)
+        if y.ndim == 1:
+            _checks.same_length("y_true", y, "the margins", f.shape[0])
+        rows = checked_rows(self, place, y, f, sample_weight)
+        check_margins(rows)
+        return rows
+
+    def _read_labels(self, y_true: Any, sample_weight: Any) -> Rows:
+        """Read labels and weights, and check them."""
+        place = place_for(self, y_true, sample_weight)
+        return checked_rows(self, place, place.real_array("y_true", y_true), None, sample_weight)
+
+    def _check_margin_shape(self, f: Any) -> None:
+        """Raise unless there are as many margins in a row as the loss has outputs."""
+        loss = self.equations
+        K = loss.outputs
+        if loss.whole and K == 1:  # a function may take any
+            if f.ndim not in (1, 2):
+                raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
+            return
+        if f.shape == margin_shape(loss, f.shape[0] if f.ndim else 0):
+            return
+        if K > 1:
+            raise ValueError(
+                f"{loss.name} takes {K} margins per row, shape (n, {K}), found shape {f.shape}: "
+                f"train with num_class={K}, or make the objective for another number of classes"
+            )
+        hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
+        raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
+
+    @staticmethod
+    def _begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
+        """A training begins: its guards learn of its rows, its loss, measured on those of all
+        workers, and where it starts, here only. A call by hand is one of one round."""
+        # else it is where the objective wants it, or what a user's function makes of that
+        is_given = training.start_by is not None and not training.blended
+        start = read_start(training, loss, rows, f, gradient) if is_given else {}
+        training.know(loss=loss, rows=rows, **start)
 
 
 class Written(threading.local):
@@ -524,7 +597,7 @@ class BoundObjective:
         if self._shape[0] == 0 and 0 in margin.shape:  # XGBoost does not keep the shape
             margin = np.empty(self._shape, np.float32)
         if margin.shape != self._shape:
-            check_margin_shape(self.objective, margin)
+            self.objective._check_margin_shape(margin)
             _checks.same_length("margin", margin, "the labels", self._shape[0])
         if _workers.workers():
             with self.objective._together():
@@ -562,7 +635,7 @@ class BoundObjective:
             return memory
         rows = replace(self.rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
-        return compute(self.objective.equations, rows, FLOAT32, memory)
+        return self.objective.equations._compute(rows, FLOAT32, memory)
 
 
 def check_outputs_of_link(link: Link, outputs: int) -> None:
@@ -583,28 +656,6 @@ def check_outputs_of_link(link: Link, outputs: int) -> None:
             f"link={link.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
             'out, or pass link="softmax" or "identity"'
         )
-
-
-def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any) -> Rows:
-    """Read labels, margins and weights, and check them."""
-    place = place_for(objective, y_true, margin, sample_weight)
-    y, f = place.real_array("y_true", y_true), place.real_array("margin", margin)
-    if 0 in f.shape:
-        if not _workers.several():
-            raise ValueError("margin is empty: there must be at least one row")
-        f = place.xp.reshape(f, margin_shape(objective.equations, 0))  # XGBoost does not keep it
-    check_margin_shape(objective, f)
-    if y.ndim == 1:
-        _checks.same_length("y_true", y, "the margins", f.shape[0])
-    rows = checked_rows(objective, place, y, f, sample_weight)
-    check_margins(rows)
-    return rows
-
-
-def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
-    """Read labels and weights, and check them."""
-    place = place_for(objective, y_true, sample_weight)
-    return checked_rows(objective, place, place.real_array("y_true", y_true), None, sample_weight)
 
 
 def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
@@ -653,25 +704,6 @@ def margin_shape(loss: Loss, n: int) -> tuple[int, ...]:
     return (n,) if loss.outputs == 1 else (n, loss.outputs)
 
 
-def check_margin_shape(objective: Objective, f: Any) -> None:
-    """Raise unless there are as many margins in a row as the loss has outputs."""
-    loss = objective.equations
-    K = loss.outputs
-    if loss.whole and K == 1:  # a function may take any
-        if f.ndim not in (1, 2):
-            raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
-        return
-    if f.shape == margin_shape(loss, f.shape[0] if f.ndim else 0):
-        return
-    if K > 1:
-        raise ValueError(
-            f"{loss.name} takes {K} margins per row, shape (n, {K}), found shape {f.shape}: train "
-            f"with num_class={K}, or make the objective for another number of classes"
-        )
-    hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
-    raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
-
-
 def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
     """A number if K is 1, or else K numbers, float64."""
     if K == 1:
@@ -684,33 +716,6 @@ def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
 
 _bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictionary()
 """By data set or booster: the objective, and the one bound to what it last saw of the data."""
-
-
-def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
-    """Gradient and hessian, weighted, from the totals of all workers and the equations."""
-    totals = None
-    if loss.couples_rows:
-        with _workers.summing(loss.name):
-            totals = loss.totals(rows)
-    if rows.place is not HOST:  # all rows at once, in new arrays on their device
-        (part,) = rows.stretches(dtype)
-        g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **part.named)
-        if isinstance(h, int | float):
-            h = part.xp.full_like(g, h)
-        if part.w is not None:
-            w = part.w if g.ndim == 1 else part.w[:, None]
-            g, h = g * w, h * w
-        return part.place.cast(g, dtype), part.place.cast(h, dtype)
-    gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
-    first = 0
-    for part in rows.stretches(dtype, EXPRESSION_BYTES):
-        at = slice(first, first := first + len(part))
-        if len(part):
-            named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
-            g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
-            write("gradient", loss, g, part, gradient[at])
-            write("hessian", loss, h, part, hessian[at])
-    return gradient, hessian
 
 
 def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
@@ -736,15 +741,6 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
 
 
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
-
-
-def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
-    """A training begins: its guards learn of its rows, its loss, measured on those of all workers,
-    and where it starts, here only. A call by hand is one of one round."""
-    # else it is where the objective wants it, or what a user's function makes of that
-    is_given = training.start_by is not None and not training.blended
-    start = read_start(training, loss, rows, f, gradient) if is_given else {}
-    training.know(loss=loss, rows=rows, **start)
 
 
 def read_start(

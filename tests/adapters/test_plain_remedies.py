@@ -572,13 +572,13 @@ def several_columns(lib: Library) -> None:
         name=f"ours {lib}",
     )
     row(
-        "check_margin_shape",
+        "_check_margin_shape",
         "train with num_class=(?P<K>5)",
         lambda: train(lib, GRADES, OF_CLASSES),
         lambda m: train(lib, GRADES, OF_CLASSES, num_class=int(m["K"])),
         name=f"K {lib}",
     )
-    row("check_margin_shape", "remove num_class and train with one output",
+    row("_check_margin_shape", "remove num_class and train with one output",
         lambda: train(lib, NEAR, QWK, **FIVE),
         lambda m: grades(lib, train(lib, NEAR, QWK).margin, NEAR), name=f"one {lib}")  # fmt: skip
 

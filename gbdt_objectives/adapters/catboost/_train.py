@@ -26,9 +26,9 @@ from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import TRAIN, Request, by_reason, documented, words_of
 from gbdt_objectives.adapters._models import CannotTrain
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import read_labels
 from gbdt_objectives.objectives.function import FunctionLoss
 
 BLOCK = 1000  # as many rows as CatBoost passes at once
@@ -285,10 +285,10 @@ def start(
     if asked.get("save_snapshot"):  # CatBoost would go on with the rounds of another objective
         name = sha256(f"{measured!r} {training.metric!r}".encode()).hexdigest()[:8]
         given["snapshot_file"] = f"{asked['snapshot_file']}.{name}"
-    training.know(loss=measured.equations, rows=read_labels(measured, y, w))
+    training.know(loss=measured.equations, rows=measured._read_labels(y, w))
     earlier = given.get("init_model")
     if earlier is None:
-        return RowWise(measured, float(_train.start_margin(measured)))
+        return RowWise(measured, float(StartedObjective.margin_of(measured)))
     if isinstance(earlier, str | PathLike):
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept

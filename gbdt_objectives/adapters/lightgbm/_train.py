@@ -312,7 +312,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    return _train.read_starts("init_score", np.asarray(score), outputs, order="F")
+    return StartedObjective.read_starts("init_score", np.asarray(score), outputs, order="F")
 
 
 @contextmanager

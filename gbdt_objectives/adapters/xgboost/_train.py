@@ -230,7 +230,7 @@ def start_at(
         starts = None
         if label_weight is not None:
             n = len(label_weight[0])
-            starts = _train.read_starts("base_margin", base_margin, objective.outputs, n)
+            starts = StartedObjective.read_starts("base_margin", base_margin, objective.outputs, n)
         return start_by_row(objective, starts, training, its_name, ends)
     if several and base_score is not None:
         raise ValueError(
@@ -242,10 +242,12 @@ def start_at(
     if label_weight is not None:
         objective = objective.measured(*label_weight)
     if several:
-        starts = np.broadcast_to(_train.start_margin(objective), objective.outputs)
+        starts = np.broadcast_to(StartedObjective.margin_of(objective), objective.outputs)
         return StartedObjective(objective, starts, training), {"base_score": starts.tolist()}
     is_given = base_score is not None
-    start = margin(base_score, objective) if is_given else float(_train.start_margin(objective))
+    start = (
+        margin(base_score, objective) if is_given else float(StartedObjective.margin_of(objective))
+    )
     started = StartedObjective(objective, start, training, given="base_score" * is_given)
     return started, {"base_score": prediction(start, objective.link)}
 
