@@ -126,7 +126,7 @@ class Device:
         if not _checks.on_device(values):
             own = np.require(_checks.real_array(name, values), requirements=["C", "W"])
             return xp.asarray(own, device=self.place)
-        if place_of(values) != self:
+        if Rows.place_of(values) != self:
             raise TypeError(
                 f"{name} is a {type(values).__name__} on {getattr(values, 'device', 'a device')}, "
                 f"but the labels are on {self.place}: put all on one device, in one library"
@@ -174,33 +174,6 @@ class Device:
 
 Place = Host | Device
 HOST = Host()
-
-
-def place_of(*values: Any) -> Place:
-    """The place of those arrays that are on a device; the host's memory if none is."""
-    found = [array for array in values if _checks.on_device(array)]
-    if not found:
-        return HOST
-    try:
-        import array_api_compat as compat
-    except ImportError as error:
-        raise ImportError(
-            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
-        ) from error
-    try:
-        xp = compat.array_namespace(*found)
-    except TypeError as error:
-        kinds = ", ".join(f"{type(array).__module__}.{type(array).__name__}" for array in found)
-        raise TypeError(
-            f"arrays on a device must be of one library that has the array API, such as CuPy and "
-            f"PyTorch, found {kinds}: convert them, or pass copies in the host's memory"
-        ) from error
-    places = [compat.device(array) for array in found]
-    if any(place != places[0] for place in places):
-        raise TypeError(
-            f"labels, margins and weights are on different devices, {places}: put all on one"
-        )
-    return Device(xp, places[0])
 
 
 LONGEST = 20  # rows of a table that are printed; of a longer one the first and the last
@@ -417,19 +390,46 @@ class Rows:
         for at in self.place.slices(self.y if self.f is None else self.f, size):
             yield replace(
                 self,
-                y=read_only(cast(self.y[at], dtype)),
-                f=None if self.f is None else read_only(cast(self.f[at], dtype)),
+                y=Rows.read_only(cast(self.y[at], dtype)),
+                f=None if self.f is None else Rows.read_only(cast(self.f[at], dtype)),
                 w=None if self.w is None else cast(self.w[at], dtype),
                 named={name: cast(values[at], dtype) for name, values in self.named.items()},
             )
 
+    @staticmethod
+    def read_only(array: Any) -> Any:
+        """A view that cannot be written to; arrays on a device are returned as they are."""
+        if isinstance(array, np.ndarray):
+            array = array.view()
+            array.flags.writeable = False
+        return array
 
-def read_only(array: Any) -> Any:
-    """A view that cannot be written to; arrays on a device are returned as they are."""
-    if isinstance(array, np.ndarray):
-        array = array.view()
-        array.flags.writeable = False
-    return array
+    @staticmethod
+    def place_of(*values: Any) -> Place:
+        """The place of those arrays that are on a device; the host's memory if none is."""
+        found = [array for array in values if _checks.on_device(array)]
+        if not found:
+            return HOST
+        try:
+            import array_api_compat as compat
+        except ImportError as error:
+            raise ImportError(
+                "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
+            ) from error
+        try:
+            xp = compat.array_namespace(*found)
+        except TypeError as error:
+            kinds = ", ".join(f"{type(array).__module__}.{type(array).__name__}" for array in found)
+            raise TypeError(
+                f"arrays on a device must be of one library that has the array API, such as CuPy "
+                f"and PyTorch, found {kinds}: convert them, or pass copies in the host's memory"
+            ) from error
+        places = [compat.device(array) for array in found]
+        if any(place != places[0] for place in places):
+            raise TypeError(
+                f"labels, margins and weights are on different devices, {places}: put all on one"
+            )
+        return Device(xp, places[0])
 
 
 PARTITIONS = "gbdt_objectives.distributed.dask._train"

@@ -92,14 +92,14 @@ class SavedAsJSON:
 
             check_is_fitted(self)
         values = {
-            key: plain(read(key, plain(value)))
+            key: SavedAsJSON._plain(read(key, SavedAsJSON._plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
         }
         for key, usual in self._left_out.items():
             if values[key] == usual:
                 del values[key]
         text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
-        check_size(text, "the JSON")
+        SavedAsJSON._check_size(text, "the JSON")
         return text
 
     @classmethod
@@ -111,7 +111,7 @@ class SavedAsJSON:
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-        found, kind = parse(text), _format(cls)
+        found, kind = SavedAsJSON._parse(text), _format(cls)
         if not isinstance(found, dict) or found.get("format") != kind:
             other = found.get("format") if isinstance(found, dict) else found
             raise ValueError(
@@ -135,6 +135,57 @@ class SavedAsJSON:
         for key, value in data.items():
             setattr(estimator, key if hasattr(estimator, key) else f"{key}_", value)
         return estimator
+
+    @staticmethod
+    def _check_size(text: str, name: str) -> None:
+        """Raise for a text that would take more memory than anything that is fitted."""
+        if len(text) > LONGEST:
+            raise ValueError(
+                f"{name} must have at most {LONGEST:,} characters, found more: is it the file that "
+                "was meant? A fitted calibrator needs a few thousand"
+            )
+        values = sum(map(text.count, ",[{"))
+        if values > MOST_VALUES:
+            raise ValueError(
+                f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the "
+                "file that was meant? Fit on scores that were rounded, which have fewer different "
+                "values"
+            )
+
+    @staticmethod
+    def _parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
+        """JSON without numbers and keys that JSON does not have; messages call it ``name``."""
+        SavedAsJSON._check_size(text, name)
+        if _depth(text) > DEEPEST:
+            raise ValueError(
+                f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not "
+                "write it"
+            )
+        numbers: dict[str, Any] = {}
+        if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
+            numbers = {"parse_int": _read_int, "parse_float": _read_float}
+        try:
+            return json.loads(
+                text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
+            )
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{name} is not complete JSON, {error}: was the file truncated? Write it again "
+                f"with {writer}"
+            ) from None
+
+    @staticmethod
+    def _plain(value: Any) -> Any:
+        """Arrays, and numbers of numpy, as the json module wants them; infinity is a word."""
+        value = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(value, list | tuple):
+            return [
+                item
+                if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
+                else SavedAsJSON._plain(item)
+                for item in value
+            ]
+        return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 class Read:
@@ -193,55 +244,6 @@ class Read:
 
 def _format(cls: type) -> str:
     return f"gbdt_objectives.{cls.__name__}/1"
-
-
-def plain(value: Any) -> Any:
-    """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, list | tuple):
-        return [
-            item
-            if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
-            else plain(item)
-            for item in value
-        ]
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
-
-
-def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
-    """JSON without numbers and keys that JSON does not have; ``name`` is what messages call it."""
-    check_size(text, name)
-    if _depth(text) > DEEPEST:
-        raise ValueError(
-            f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
-        )
-    numbers: dict[str, Any] = {}
-    if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
-        numbers = {"parse_int": _read_int, "parse_float": _read_float}
-    try:
-        return json.loads(
-            text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
-        )
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
-            f"{writer}"
-        ) from None
-
-
-def check_size(text: str, name: str) -> None:
-    """Raise for a text that would take more memory than anything that is fitted."""
-    if len(text) > LONGEST:
-        raise ValueError(
-            f"{name} must have at most {LONGEST:,} characters, found more: is it the file that was "
-            "meant? A fitted calibrator needs a few thousand"
-        )
-    values = sum(map(text.count, ",[{"))
-    if values > MOST_VALUES:
-        raise ValueError(
-            f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the file "
-            "that was meant? Fit on scores that were rounded, which have fewer different values"
-        )
 
 
 def _depth(text: str) -> int:

@@ -21,7 +21,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import Named, library_in_role
 from gbdt_objectives._rows.rows import dot
-from gbdt_objectives.calibration.calibrators import find_shift
+from gbdt_objectives.calibration.calibrators import InterceptCalibrator
 from gbdt_objectives.calibration.rows import weigh_rows
 from gbdt_objectives.priors import LogOddsShift
 
@@ -100,7 +100,7 @@ def infer_shift(
             f"y has rows of one class only, {share:g} of the weight positive: pass a sample of the "
             "population with rows of both"
         )
-    d = find_shift(rows.y, rows.p, rows.weight)
+    d = InterceptCalibrator._find_shift(rows.y, rows.p, rows.weight)
     p = expit(rows.p + d)
     variance = dot(rows.weight * rows.w, (rows.y - p) ** 2)
     return LogOddsShift(d, float(np.divide(np.sqrt(variance), dot(rows.weight, p * (1 - p)))))

@@ -36,10 +36,8 @@ from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
     are_rising_numbers,
-    sort_rows,
-    weights_of_prior,
 )
-from gbdt_objectives.thresholds.segments import fit_segment_shift, read_segments
+from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
@@ -225,7 +223,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         held = scored[rows.position[scored] >= 0]
         held_out, w_held = rows.position[held], _base.take(w, held)
         _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
-        weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
+        weight = ScoredRows.weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
         stops = _members.those_that_stop(members, self, rows.classes, rows.y, target is not None)
         folds = self._fit_folds(members, stops, rows, splits, times, scored)
         if beta is None:
@@ -242,7 +240,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             )  # fmt: skip
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
             oof[scored] = known_or_not.apply(oof[scored], segment[scored])
-        placed = sort_rows(oof[held], held_out, weight, np.arange(K))
+        placed = ScoredRows.sort(oof[held], held_out, weight, np.arange(K))
         thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
         if target is None and are_rising_numbers(rows.classes):
             found["label_thresholds_"] = label_thresholds(thresholds)
@@ -296,7 +294,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _members.check_labels(members, self, classes, goal, target is not None, by_number)
         segment = self._segments(X)
         if segment is not None:
-            read_segments(segment, len(given), "the labels")
+            SegmentShift._read_segments(segment, len(given), "the labels")
         group = None if groups is None else group_numbers(groups, len(goal))
         return members, FitRows(X, goal, w, classes, position, group)
 

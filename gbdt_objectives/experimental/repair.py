@@ -24,7 +24,10 @@ from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._models import OpenLibrary
-from gbdt_objectives.calibration.calibrators import find_shift, fit_logistic
+from gbdt_objectives.calibration.calibrators import (
+    InterceptCalibrator,
+    LogitCalibrator,
+)
 from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 from gbdt_objectives.serving.objects import as_frame
 
@@ -260,7 +263,9 @@ class HeldOut:
     def repaired(self, n_trees: int) -> tuple[Any, float]:
         """The model with so many trees and the shift that then fits all rows, and this shift."""
         grown = self.grow(np.arange(len(self.y)), n_trees) if n_trees else self.model
-        d = find_shift(self.y, self.library.margin(grown, self.X) + self.o, self.w)
+        d = InterceptCalibrator._find_shift(
+            self.y, self.library.margin(grown, self.X) + self.o, self.w
+        )
         return self.library.shift_intercept(self.boost.without_odds(grown), d), d
 
 
@@ -281,7 +286,7 @@ class Trial:
         y, w = held.y[self.train], held.w[self.train]
         z, s = held.z[both], (held.z + held.o)[self.train]
         f = np.zeros(len(both))
-        d = find_shift(y, s, w)
+        d = InterceptCalibrator._find_shift(y, s, w)
         steps = held.added(self.grown, both)
         while True:
             yield z[n:] + f[n:] + d
@@ -413,7 +418,7 @@ def logit_margins(held: HeldOut, splits: list[Split], g: Array) -> Array:
         y, z, w = held.y[at], held.z[at], held.w[at]
         if min(w @ y, w @ (1 - y)) < LEAST_OF_A_LABEL or z[y == 0].max() <= z[y == 1].min():
             return None
-        return fit_logistic([z], y, w, offset=held.o[at])
+        return LogitCalibrator._fit_logistic([z], y, w, offset=held.o[at])
 
     m = np.empty(len(held.y))
     segments = np.split(np.argsort(g, kind="stable"), np.cumsum(np.bincount(g))[:-1])

@@ -35,7 +35,6 @@ from gbdt_objectives._rows.rows import (
     Rows,
     RowValues,
     Shown,
-    place_of,
 )
 
 FLOAT32 = np.dtype(np.float32)
@@ -697,7 +696,7 @@ def by_hand(objective: Objective, rows: Rows) -> Rows:
 
 def place_for(objective: Objective, *arrays: Any) -> Place:
     """The place of the arrays; those on a device are refused if the equations cannot take them."""
-    return place_of(*arrays) if objective.equations.takes_device_arrays else HOST
+    return Rows.place_of(*arrays) if objective.equations.takes_device_arrays else HOST
 
 
 def margin_shape(loss: Loss, n: int) -> tuple[int, ...]:

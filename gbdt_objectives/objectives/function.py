@@ -19,7 +19,7 @@ from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
-from gbdt_objectives._rows.rows import Rows, read_only
+from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.objectives.base import (
     Both,
     HessianKind,
@@ -70,7 +70,7 @@ class FunctionLoss(Loss):
     def measured(self, rows: Rows) -> FunctionLoss:
         """Find the start, or warn if the one given is far from where that would be."""
         if self.intercept is None or self.outputs > 1:
-            found = replace(self, intercept=self.intercept or find_start(self, rows))
+            found = replace(self, intercept=self.intercept or FunctionLoss._find_start(self, rows))
             check_weights_count(found, rows)
             return found
         check_weights_count(self, rows)
@@ -81,7 +81,7 @@ class FunctionLoss(Loss):
         points = points_at([own - k, own, own + k], self.function, rows)
         refuse_uphill(self, points)
         for c, S, A in points[points[:, 0] == own].tolist():
-            best: Any = find_start(self, rows) if abs(S) >= ONE_WAY * A > 0 else None
+            best: Any = FunctionLoss._find_start(self, rows) if abs(S) >= ONE_WAY * A > 0 else None
             if best is not None and abs(c - best) > 1e-3 * (1 + abs(best)):
                 Training(
                     link=self.link, start=c, start_by="intercept", intercept=best, pull=abs(S) / A
@@ -111,8 +111,8 @@ class FunctionLoss(Loss):
 
     def of_part(self, y: Any, f: Any, sample_weight: Any, **named: Any) -> tuple[Array, Array]:
         """Gradient and hessian of some of the rows, whose hessians may all be 0."""
-        y, f = read_only(y), read_only(f)  # the booster's own memory
-        w = None if sample_weight is None else read_only(sample_weight)
+        y, f = Rows.read_only(y), Rows.read_only(f)  # the booster's own memory
+        w = None if sample_weight is None else Rows.read_only(sample_weight)
         if _workers.together_now():
             self._check_alone(y, f, w, named)
         returned = self.function(y, f, w, **named)
@@ -155,39 +155,41 @@ class FunctionLoss(Loss):
                 "totals, or train on one machine"
             )
 
-
-def find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
-    """The constant c at which S(c), the sum of all workers' gradients, rises through 0; of several,
-    that of least loss, or else nearest to the image of the labels' mean, which it is if S is 0
-    everywhere. Under a softmax the centred log-priors. None if there is none."""
-    if loss.link.takes_several:
-        *W, n = rows.sum(lambda y, f, xp, **named: [*(y == k for k in range(loss.outputs)), 1.0])
-        z = np.log(np.maximum(W, FLAT * n))
-        return tuple((z - z.mean()).tolist())
-    if loss.outputs > 1:
-        return None
-    n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
-    with np.errstate(all="ignore"):
-        m = float(loss.link.forward(total / n))
-    c = m + STEPS
-    if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
-        c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
-    points = points_at(c, loss.function, rows)
-    refuse_uphill(loss, points)
-    if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
-        return m if np.isfinite(m) and len(points) else None
-    for left in range(ROUNDS, -1, -1):
-        c, S, A = rises(points)
-        steep = (np.abs(S) > STRAIGHT * A).any(axis=-1)
-        if not (left and steep.any()):
-            break
-        c = np.unique(np.linspace(c[steep, 0], c[steep, 1], 8)[1:-1])
-        points = np.unique([*points, *points_at(c, loss.function, rows)], axis=0)
-    zeros = (c[..., 0] - S[..., 0] * np.ptp(c, axis=-1) / np.ptp(S, axis=-1)).mean(axis=-1)
-    far = dict(zip(zeros.tolist(), np.abs(zeros - m), strict=True))
-    if len(far) > 1 and loss.loss_function is not None:
-        far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
-    return min(far, key=lambda zero: far[zero], default=None)
+    @staticmethod
+    def _find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
+        """The constant c at which S(c), the sum of all workers' gradients, rises through 0; of
+        several, that of least loss, or else nearest to the image of the labels' mean, which it is
+        if S is 0 everywhere. Under a softmax the centred log-priors. None if there is none."""
+        if loss.link.takes_several:
+            *W, n = rows.sum(
+                lambda y, f, xp, **named: [*(y == k for k in range(loss.outputs)), 1.0]
+            )
+            z = np.log(np.maximum(W, FLAT * n))
+            return tuple((z - z.mean()).tolist())
+        if loss.outputs > 1:
+            return None
+        n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
+        with np.errstate(all="ignore"):
+            m = float(loss.link.forward(total / n))
+        c = m + STEPS
+        if loss.link.is_label_unit:  # or a log, or log-odds, where the link is not declared
+            c = np.append(m + (abs(squares / n - m * m) ** 0.5 or 1.0) * STEPS, STEPS)
+        points = points_at(c, loss.function, rows)
+        refuse_uphill(loss, points)
+        if not np.isfinite(m) or (np.abs(points[:, 1]) <= STRAIGHT * points[:, 2]).all():
+            return m if np.isfinite(m) and len(points) else None
+        for left in range(ROUNDS, -1, -1):
+            c, S, A = rises(points)
+            steep = (np.abs(S) > STRAIGHT * A).any(axis=-1)
+            if not (left and steep.any()):
+                break
+            c = np.unique(np.linspace(c[steep, 0], c[steep, 1], 8)[1:-1])
+            points = np.unique([*points, *points_at(c, loss.function, rows)], axis=0)
+        zeros = (c[..., 0] - S[..., 0] * np.ptp(c, axis=-1) / np.ptp(S, axis=-1)).mean(axis=-1)
+        far = dict(zip(zeros.tolist(), np.abs(zeros - m), strict=True))
+        if len(far) > 1 and loss.loss_function is not None:
+            far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
+        return min(far, key=lambda zero: far[zero], default=None)
 
 
 def refuse_uphill(loss: FunctionLoss, points: Array) -> None:
@@ -209,10 +211,10 @@ def check_weights_count(loss: FunctionLoss, rows: Rows) -> None:
         w = None if part.w is None else np.asarray(_checks.to_host(part.w), np.float64)
         if w is None or not len(part) or np.ptp(w) == 0:
             return [0.0, 0.0]
-        y, f = read_only(_checks.to_host(part.y)), np.empty(margin_shape(loss, len(part)))
+        y, f = Rows.read_only(_checks.to_host(part.y)), np.empty(margin_shape(loss, len(part)))
         f[...] = 0.0 if loss.intercept is None else loss.intercept
         with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong
-            both = [loss.function(y, f, read_only(v), **part.named) for v in (w, w + 1.0)]
+            both = [loss.function(y, f, Rows.read_only(v), **part.named) for v in (w, w + 1.0)]
             (g, h), (g_other, h_other) = ([np.float64(v) for v in one] for one in both)
             same = np.array_equal(g, g_other) and np.array_equal(h, h_other)
             return [1.0, float(same and bool(g.any()))]
@@ -237,7 +239,9 @@ def points_at(c: Any, function: Callable[..., Any], rows: Rows) -> Array:
     """Points (c, S, A), A = sum |g|, at those constants where the function gives finite numbers."""
 
     def sums(part: Rows) -> Array:
-        y, w = (None if v is None else read_only(v.astype(np.float64)) for v in (part.y, part.w))
+        y, w = (
+            None if v is None else Rows.read_only(v.astype(np.float64)) for v in (part.y, part.w)
+        )
         own = np.full((2, len(c)), np.nan if len(part) else 0.0)
         for k in range(len(c) if len(part) else 0):
             with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong

@@ -22,7 +22,7 @@ from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
+from gbdt_objectives._rows.rows import Rows, blocks, vectors
 from gbdt_objectives.objectives import qwk
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.qwk import LabelRange, constant_labels
@@ -415,7 +415,7 @@ class RatioLoss(qwk.RatioOfSums):
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, F and G."""
-        y, p = read_only(y), read_only(self.clipped(p, xp))
+        y, p = Rows.read_only(y), Rows.read_only(self.clipped(p, xp))
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
@@ -437,7 +437,7 @@ class RatioLoss(qwk.RatioOfSums):
     def gradient_hessian(self, y: Array, p: Array, totals: qwk.Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
-        y, p = read_only(y), read_only(self.clipped(p, xp))
+        y, p = Rows.read_only(y), Rows.read_only(self.clipped(p, xp))
         c_slope = evaluate_rows(self.numerator, y, p)[1]
         d_slope = evaluate_rows(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G

@@ -17,11 +17,11 @@ from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import ArrayValue
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.bins import Strategy
-from gbdt_objectives.calibration.reliability import ReliabilityCurve, curve_of
+from gbdt_objectives.calibration.reliability import ReliabilityCurve
 from gbdt_objectives.calibration.rows import read_rates
-from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
+from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.qwk import exact_hull, kappa_along, kappa_at
-from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds, with_labels
+from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -265,7 +265,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = curve_of(
+                curves[name] = ReliabilityCurve.of(
                     y_true, p, bins, strategy, level, sample_weight, groups, rate, counts
                 )
             except (ValueError, TypeError) as error:
@@ -428,11 +428,11 @@ class ThresholdDisplay(Display):
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = ArrayValue._carried_labels(thresholds) if labels is None else labels
-        rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
+        rows = ScoredRows.read(y_true, score, carried, sample_weight)
         known: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         if thresholds is None:
             thresholds = optimize_thresholds(y_true, score, method=method, **known)
-        found = with_labels(thresholds, rows.labels)
+        found = Thresholds._with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:

@@ -27,7 +27,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.steps import LONGEST, check_size, parse
+from gbdt_objectives._steps.steps import LONGEST, SavedAsJSON
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -156,7 +156,7 @@ def write(
     document["files"] = {name: digest(folder / name) for name in names}
     document["sha256"] = seal(document)
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
-    check_size(text, "model.json")
+    SavedAsJSON._check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
     compare_served(folder, plan, held, document["tolerance"])
 
@@ -410,7 +410,7 @@ def read_document(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} has no model.json: give the folder that export wrote")
     try:
         with path.open(encoding="utf-8") as file:
-            document = parse(file.read(LONGEST + 1), writer="export")
+            document = SavedAsJSON._parse(file.read(LONGEST + 1), writer="export")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: was it changed? {error}") from error
     except ValueError as error:

@@ -20,7 +20,7 @@ from sklearn.isotonic import IsotonicRegression
 from gbdt_objectives import _checks, calibration
 from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
-from gbdt_objectives._steps.steps import Read, SavedAsJSON, plain
+from gbdt_objectives._steps.steps import Read, SavedAsJSON
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
     CalibratedClassifier,
@@ -42,7 +42,7 @@ from gbdt_objectives.serving.plans import (
     reading,
 )
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
-from gbdt_objectives.thresholds.rows import are_rising_numbers, read_labels
+from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Feature = dict[str, Any]
 SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
@@ -221,7 +221,7 @@ def write_classes(classes: Array) -> Tree:
 def read_classes(value: Any) -> Array:
     if value["dtype"] == "b1":
         return np.array([Read.flag("classes", label) for label in value["labels"]])
-    return read_labels(value["labels"], value["dtype"], "classes")
+    return Thresholds._read_labels(value["labels"], value["dtype"], "classes")
 
 
 def as_dict(thing: Any) -> Tree | None:
@@ -543,7 +543,7 @@ def written_step(step: Tree) -> Tree:
         powers = step.pop("unit") ** np.arange(3, -1, -1.0)[:, None]
         step["coefficients"] = step["coefficients"] / powers
     step.pop("rounding", None)
-    return {key: plain(value) for key, value in step.items()}
+    return {key: SavedAsJSON._plain(value) for key, value in step.items()}
 
 
 def named(step: Tree, names: list[Any]) -> Tree:

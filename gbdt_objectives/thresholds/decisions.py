@@ -28,7 +28,7 @@ from gbdt_objectives.thresholds.methods import (
     row_losses,
 )
 from gbdt_objectives.thresholds.qwk import LAST_DIGITS, least_ratio
-from gbdt_objectives.thresholds.rows import read_labels, write_labels
+from gbdt_objectives.thresholds.rows import Thresholds, write_labels
 
 Decidable = RatioMetric | ShareMetric
 
@@ -302,7 +302,7 @@ class DecisionRule(SavedAsJSON):
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> DecisionRule:
-        return cls(labels=read_labels(data.pop("labels"), data.pop("dtype")), **data)
+        return cls(labels=Thresholds._read_labels(data.pop("labels"), data.pop("dtype")), **data)
 
 
 @public
