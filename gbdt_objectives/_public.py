@@ -129,7 +129,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         except Exception as error:
             said = load(CALLS).explain(function, args, kwargs, error)
-            if said is error:
+            if said is None:
                 raise
             raise said from error
         finally:

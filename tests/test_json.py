@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gbdt_objectives._steps import steps as _json
-from gbdt_objectives._steps.steps import LONGEST, MOST_VALUES, SavedAsJSON
+from gbdt_objectives._steps.steps import LONGEST, MOST_VALUES, parse
 from gbdt_objectives.thresholds import Thresholds
 
 TEXT = Thresholds([0.5], ["a", "b"]).to_json()
@@ -27,13 +27,13 @@ HOSTILE = {
 def test_a_hostile_text_is_refused(name: str) -> None:
     text, words = HOSTILE[name]
     with pytest.raises(ValueError, match=words):
-        SavedAsJSON._parse(text)
+        parse(text)
 
 
 def test_what_is_within_the_limits_is_read() -> None:
-    assert json.dumps(SavedAsJSON._parse("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
+    assert json.dumps(parse("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
     for text in ('"[[[\\"[[\\\\"', '["]", "' + "[" * 60 + '"]', str(10**399), "1e308"):
-        assert SavedAsJSON._parse(text) == json.loads(text)
+        assert parse(text) == json.loads(text)
 
 
 @pytest.mark.parametrize("width", [10**8, 2**27])

@@ -96,18 +96,16 @@ def check_columns_of(
 
 def explain(
     function: Callable[..., Any], args: Any, kwargs: dict[str, Any], error: Exception
-) -> Exception:
-    """The error to raise in place of this one, which may be it: what to write where the call does
-    not fit the signature, what columns a library has refused, and that arguments are swapped."""
+) -> Exception | None:
+    """The error to raise in place of this one, None for itself: what to write where the call does
+    not fit the signature, or what columns a library has refused. Says if arguments are swapped."""
     if isinstance(error, TypeError) and PYTHONS.search(str(error)):
         return TypeError(say_call(function, args, kwargs) or str(error))
     parameters = parameters_of(function)
     given = dict(zip(parameters, args, strict=False)) | kwargs
-    said = error
-    if not is_raised_here(error):
-        said = explained(given, error, is_fit(function, parameters)) or error
-    if isinstance(said, TypeError | ValueError):
-        say_order(said, given, order_of(parameters))
+    said = None if is_raised_here(error) else explained(given, error, is_fit(function, parameters))
+    if isinstance(said or error, TypeError | ValueError):
+        say_order(said or error, given, order_of(parameters))
     return said
 
 

@@ -5,6 +5,7 @@ A step is a dict: the name of a formula, and its numbers, of which arrays are li
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -67,6 +68,24 @@ MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Pyt
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is
 
 
+SEAL = "sha256"  # the key of the checksum of all other keys
+
+
+def seal(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of all of a document but its own."""
+    rest = {key: value for key, value in document.items() if key != SEAL}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def as_whole(value: Any) -> Any:
+    """The value with 1 for 1.0, as other writers of JSON make one of the other."""
+    if isinstance(value, dict):
+        return {key: as_whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(as_whole, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class SavedAsJSON:
     """Mixin of an estimator with ``to_json`` and ``from_json``. ``_saved`` is the format: the
     reader of each key, a parameter or a fitted attribute without its underscore. A key of
@@ -84,47 +103,64 @@ class SavedAsJSON:
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
 
+        Its key ``sha256`` is a checksum of the values, by which :meth:`from_json` refuses a text
+        that was changed. Give it the value ``null`` if you change the text on purpose.
+
         ValueError is raised for what JSON cannot hold (a metric without a name; classes that are
         neither numbers nor strings), and for more than :meth:`from_json` reads.
         """
+        text = json.dumps(self._document(sealed=True), allow_nan=False)
+        check_size(text, "the JSON")
+        return text
+
+    def _document(self, *, sealed: bool = False) -> dict[str, Any]:
+        """What the JSON says; without a checksum in a document that has one of its own."""
         if hasattr(self, "get_params"):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self)
         values = {
-            key: SavedAsJSON._plain(read(key, SavedAsJSON._plain(value)))
+            key: plain(read(key, plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
         }
         for key, usual in self._left_out.items():
             if values[key] == usual:
                 del values[key]
-        text = json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
-        SavedAsJSON._check_size(text, "the JSON")
-        return text
+        document = {"format": _formats(type(self))[sealed], **values}
+        return {**document, SEAL: seal(as_whole(document))} if sealed else document
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """A fitted estimator, with its parameters, from what :meth:`to_json` wrote.
 
-        ValueError is raised for text that is truncated, not JSON, not of this format, or larger
-        than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a str.
+        ValueError is raised for text that is truncated, not JSON, not of this format, changed, or
+        larger than 67,108,864 characters, 4,000,000 values and 50 levels; TypeError if it is not a
+        str. The layout, the order of keys and 1 in place of 1.0 do not matter.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-        found, kind = SavedAsJSON._parse(text), _format(cls)
-        if not isinstance(found, dict) or found.get("format") != kind:
+        found, (old, new) = parse(text), _formats(cls)
+        if not isinstance(found, dict) or found.get("format") not in (old, new):
             other = found.get("format") if isinstance(found, dict) else found
             raise ValueError(
-                f"text is JSON of another format, found {str(other)[:80]!r} instead of {kind!r}: "
+                f"text is JSON of another format, found {str(other)[:80]!r} instead of {new!r}: "
                 f"read what {cls.__name__}.to_json() of this version wrote"
             )
+        given = found.pop(SEAL, None)
         data = {**cls._left_out, **found}
         if data.keys() != {"format", *cls._saved}:
             raise ValueError(
                 f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
                 "it was changed or truncated"
             )
-        return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+        restored = cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+        if given is not None and given != (found := restored._document(sealed=True)[SEAL]):
+            raise ValueError(
+                f"text was changed after to_json() wrote it: the {SEAL} of its values must be "
+                f"{shown(given)}, found {found!r}. Read the text as it was, or give it the key "
+                f'"{SEAL}": null if the change is meant'
+            )
+        return restored
 
     def _values(self) -> list[Any]:
         return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]
@@ -136,114 +172,108 @@ class SavedAsJSON:
             setattr(estimator, key if hasattr(estimator, key) else f"{key}_", value)
         return estimator
 
-    @staticmethod
-    def _check_size(text: str, name: str) -> None:
-        """Raise for a text that would take more memory than anything that is fitted."""
-        if len(text) > LONGEST:
-            raise ValueError(
-                f"{name} must have at most {LONGEST:,} characters, found more: is it the file that "
-                "was meant? A fitted calibrator needs a few thousand"
-            )
-        values = sum(map(text.count, ",[{"))
-        if values > MOST_VALUES:
-            raise ValueError(
-                f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the "
-                "file that was meant? Fit on scores that were rounded, which have fewer different "
-                "values"
-            )
 
-    @staticmethod
-    def _parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
-        """JSON without numbers and keys that JSON does not have; messages call it ``name``."""
-        SavedAsJSON._check_size(text, name)
-        if _depth(text) > DEEPEST:
-            raise ValueError(
-                f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not "
-                "write it"
-            )
-        numbers: dict[str, Any] = {}
-        if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
-            numbers = {"parse_int": _read_int, "parse_float": _read_float}
-        try:
-            return json.loads(
-                text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
-            )
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{name} is not complete JSON, {error}: was the file truncated? Write it again "
-                f"with {writer}"
-            ) from None
-
-    @staticmethod
-    def _plain(value: Any) -> Any:
-        """Arrays, and numbers of numpy, as the json module wants them; infinity is a word."""
-        value = value.tolist() if hasattr(value, "tolist") else value
-        if isinstance(value, list | tuple):
-            return [
-                item
-                if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
-                else SavedAsJSON._plain(item)
-                for item in value
-            ]
-        return str(value) if isinstance(value, float) and math.isinf(value) else value
+def read_one_of(*words: str) -> Reader:
+    return lambda key, value: _checks.choice(key, value, words)
 
 
-class Read:
-    """The readers of values: each raises ValueError with the key of what it cannot read."""
-
-    @staticmethod
-    def one_of(*words: str) -> Reader:
-        return lambda key, value: _checks.choice(key, value, words)
-
-    @staticmethod
-    def number(key: str, value: object) -> float:
-        if not Read.is_number(value):
-            raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
-        return float(value)  # type: ignore[arg-type]
-
-    @staticmethod
-    def number_or_none(key: str, value: object) -> float | None:
-        return None if value is None else Read.number(key, value)
-
-    @staticmethod
-    def is_number(value: object) -> bool:
-        """Whether it is a finite number, and no flag."""
-        try:
-            return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-        except OverflowError:
-            return False
-
-    @staticmethod
-    def numbers(key: str, values: object) -> Array:
-        """A list of one number or more."""
-        if not isinstance(values, list) or not values:
-            raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
-        if set(map(type, values)) <= {int, float}:
-            with suppress(OverflowError):
-                found = np.array(values, np.float64)
-                if np.isfinite(found).all():
-                    return found
-        return np.array([Read.number(key, value) for value in values])  # which says what is wrong
-
-    @staticmethod
-    def range(key: str, values: Any) -> tuple[float, float] | None:
-        """The lowest and the highest of some numbers; None if they are not known."""
-        if values is None:
-            return None
-        low, *_, high = ends = Read.numbers(key, values).tolist() * 2
-        if len(ends) != 4 or low > high:
-            raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
-        return low, high
-
-    @staticmethod
-    def flag(key: str, value: object) -> bool:
-        if not isinstance(value, bool):
-            raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
-        return value
+def read_number(key: str, value: object) -> float:
+    if not is_finite_number(value):
+        raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
+    return float(value)  # type: ignore[arg-type]
 
 
-def _format(cls: type) -> str:
-    return f"gbdt_objectives.{cls.__name__}/1"
+def read_number_or_none(key: str, value: object) -> float | None:
+    return None if value is None else read_number(key, value)
+
+
+def is_finite_number(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
+
+
+def read_numbers(key: str, values: object) -> Array:
+    """A list of one number or more."""
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
+    if set(map(type, values)) <= {int, float}:
+        with suppress(OverflowError):
+            found = np.array(values, np.float64)
+            if np.isfinite(found).all():
+                return found
+    return np.array([read_number(key, value) for value in values])  # which says what is wrong
+
+
+def read_range(key: str, values: Any) -> tuple[float, float] | None:
+    """The lowest and the highest of some numbers; None if they are not known."""
+    if values is None:
+        return None
+    low, *_, high = ends = read_numbers(key, values).tolist() * 2
+    if len(ends) != 4 or low > high:
+        raise ValueError(f"{key} must be a lowest and a highest number, found {shown(values)}")
+    return low, high
+
+
+def read_flag(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
+    return value
+
+
+def _formats(cls: type) -> tuple[str, str]:
+    """The format without a checksum, as 0.1.0rc2 and folders have it, and that with one."""
+    return f"gbdt_objectives.{cls.__name__}/1", f"gbdt_objectives.{cls.__name__}/2"
+
+
+def plain(value: Any) -> Any:
+    """Arrays, and numbers of numpy, as the json module wants them; an infinite one is a word."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, list | tuple):
+        return [
+            item
+            if type(item) in PLAIN or (type(item) is float and math.isfinite(item))
+            else plain(item)
+            for item in value
+        ]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def parse(text: str, name: str = "text", writer: str = "to_json()") -> Any:
+    """JSON without numbers and keys that JSON does not have; ``name`` is what messages call it."""
+    check_size(text, name)
+    if _depth(text) > DEEPEST:
+        raise ValueError(
+            f"{name} is nested too deeply, in more than {DEEPEST} levels: {writer} did not write it"
+        )
+    numbers: dict[str, Any] = {}
+    if MAY_BE_HUGE.search(text):  # else json's own are right, and ten times as fast
+        numbers = {"parse_int": _read_int, "parse_float": _read_float}
+    try:
+        return json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys, **numbers
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{name} is not complete JSON, {error}: was the file truncated? Write it again with "
+            f"{writer}"
+        ) from None
+
+
+def check_size(text: str, name: str) -> None:
+    """Raise for a text that would take more memory than anything that is fitted."""
+    if len(text) > LONGEST:
+        raise ValueError(
+            f"{name} must have at most {LONGEST:,} characters, found more: is it the file that was "
+            "meant? A fitted calibrator needs a few thousand"
+        )
+    values = sum(map(text.count, ",[{"))
+    if values > MOST_VALUES:
+        raise ValueError(
+            f"{name} must have at most {MOST_VALUES:,} values, found {values:,}: is it the file "
+            "that was meant? Fit on scores that were rounded, which have fewer different values"
+        )
 
 
 def _depth(text: str) -> int:

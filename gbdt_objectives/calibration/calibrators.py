@@ -21,11 +21,15 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import (
-    Read,
     SavedAsJSON,
     Step,
     correct_positives,
     evaluate,
+    read_flag,
+    read_number,
+    read_numbers,
+    read_one_of,
+    read_range,
 )
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.hull import area, find_hull, resolve_prior
@@ -211,8 +215,8 @@ class LogOddsCalibrator(Calibrator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        read_space = Read.one_of(*INPUT_SPACES)
-        cls._saved = {"input_space": read_space, **cls._saved, "score_range": Read.range}
+        read_space = read_one_of(*INPUT_SPACES)
+        cls._saved = {"input_space": read_space, **cls._saved, "score_range": read_range}
         cls._left_out = {**cls._left_out, "score_range": None}
 
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
@@ -254,28 +258,28 @@ class LogOddsCalibrator(Calibrator):
 
 
 def read_not_negative(key: str, value: object) -> float:
-    number = Read.number(key, value)
+    number = read_number(key, value)
     if number < 0:
         raise ValueError(f"{key} must not be negative, found {number:g}")
     return number
 
 
 def read_rising(key: str, values: object) -> Array:
-    found = Read.numbers(key, values)
+    found = read_numbers(key, values)
     if (found[1:] <= found[:-1]).any():
         raise ValueError(f"{key} must rise: the text was changed")
     return found
 
 
 def read_probabilities(key: str, values: object) -> Array:
-    found = Read.numbers(key, values)
+    found = read_numbers(key, values)
     _checks.in_unit_interval(key, found)
     return found
 
 
 def read_smoothing_prior(key: str, prior: Any) -> Any:
     if prior is not None and not isinstance(prior, str):
-        prior = Read.numbers(key, prior).tolist()
+        prior = read_numbers(key, prior).tolist()
     resolve_prior(prior, np.ones(2))
     return prior
 
@@ -333,7 +337,7 @@ class ROCConvexHullCalibrator(Calibrator):
 
     _takes_one_rate = True
     _saved: ClassVar = {
-        "m": read_not_negative, "prior": read_smoothing_prior, "monotone": Read.flag,
+        "m": read_not_negative, "prior": read_smoothing_prior, "monotone": read_flag,
         "scores": read_rising, "probabilities": read_probabilities,
     }  # fmt: skip
 
@@ -394,7 +398,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     (array([0.1287, 0.3713]), -1.9128)
     """
 
-    _saved: ClassVar = {"shift": Read.number}
+    _saved: ClassVar = {"shift": read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         z = self._log_odds(rows.p)
@@ -480,7 +484,7 @@ class LogitCalibrator(LogOddsCalibrator):
     (array([0.3, 0.5, 0.7]), 0.3856)
     """
 
-    _saved: ClassVar = {"slope": Read.number, "intercept": Read.number}
+    _saved: ClassVar = {"slope": read_number, "intercept": read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
@@ -564,7 +568,7 @@ class BetaCalibrator(LogOddsCalibrator):
     array([0.1   , 0.3   , 0.4425, 0.7   ])
     """
 
-    _saved: ClassVar = {"a": read_not_negative, "b": read_not_negative, "c": Read.number}
+    _saved: ClassVar = {"a": read_not_negative, "b": read_not_negative, "c": read_number}
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)

@@ -10,7 +10,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import from_zero
-from gbdt_objectives._steps.steps import Read, Step
+from gbdt_objectives._steps.steps import Step, read_flag, read_number, read_numbers
 from gbdt_objectives.calibration import calibrators
 from gbdt_objectives.calibration.calibrators import Loss, Offset, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import LabelledRows
@@ -78,8 +78,8 @@ class SplineCalibrator(calibrators.LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "shrink": Read.flag, "knots": Read.numbers, "slopes": Read.numbers,
-        "start": Read.number,
+        "shrink": read_flag, "knots": read_numbers, "slopes": read_numbers,
+        "start": read_number,
     }  # fmt: skip
     _left_out: ClassVar = {"shrink": False}
 

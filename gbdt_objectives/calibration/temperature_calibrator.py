@@ -18,10 +18,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._steps.steps import (
-    Read,
     SavedAsJSON,
     Step,
     evaluate,
+    read_flag,
+    read_number,
+    read_numbers,
 )
 from gbdt_objectives.calibration import rows as _rows
 from gbdt_objectives.calibration.calibrators import Loss, minimize_convex
@@ -94,8 +96,8 @@ class TemperatureCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     _takes_columns = True
     _saved: ClassVar = {
-        "bias": Read.flag, "labels": read_class_labels,
-        "temperature": Read.number, "biases": Read.numbers,
+        "bias": read_flag, "labels": read_class_labels,
+        "temperature": read_number, "biases": read_numbers,
     }  # fmt: skip
 
     def fit(

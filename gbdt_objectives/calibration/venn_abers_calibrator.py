@@ -16,7 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import from_zero
-from gbdt_objectives._steps.steps import Read, Step, correct_positives, evaluate
+from gbdt_objectives._steps.steps import Step, correct_positives, evaluate, read_number
 from gbdt_objectives.calibration import calibrators
 from gbdt_objectives.calibration.hull import area, find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
@@ -72,7 +72,7 @@ class VennAbersCalibrator(calibrators.Calibrator):
     _takes_one_rate = True
     _saved: ClassVar = {
         "scores": calibrators.read_rising, "lower": calibrators.read_probabilities,
-        "upper": calibrators.read_probabilities, "shift": Read.number,
+        "upper": calibrators.read_probabilities, "shift": read_number,
     }  # fmt: skip
     _left_out: ClassVar = {"shift": 0.0}
 

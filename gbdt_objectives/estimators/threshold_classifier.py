@@ -14,7 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import Exported
-from gbdt_objectives._steps.steps import Read, SavedAsJSON
+from gbdt_objectives._steps.steps import SavedAsJSON, read_flag, read_one_of
 from gbdt_objectives.estimators._base import ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, optimize_thresholds
@@ -140,8 +140,8 @@ class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator)
 
     # target_prior, constraints, rates and levels matter to fit only, and are not saved
     _saved: ClassVar = {
-        "method": Read.one_of(*methods.METHODS), "metric": read_metric_name,
-        "labels_given": Read.flag, **Thresholds._saved,
+        "method": read_one_of(*methods.METHODS), "metric": read_metric_name,
+        "labels_given": read_flag, **Thresholds._saved,
     }  # fmt: skip
     _left_out: ClassVar = Thresholds._left_out
 

@@ -23,7 +23,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze, from_zero, write_table
-from gbdt_objectives._steps.steps import Read, SavedAsJSON
+from gbdt_objectives._steps.steps import SavedAsJSON, read_number, read_numbers
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""
@@ -76,10 +76,10 @@ class DelayDistribution(SavedAsJSON):
     horizon: float
 
     _saved: ClassVar = {
-        "delay": Read.numbers,
-        "probability": Read.numbers,
-        "standard_error": Read.numbers,
-        "horizon": Read.number,
+        "delay": read_numbers,
+        "probability": read_numbers,
+        "standard_error": read_numbers,
+        "horizon": read_number,
     }
 
     def __post_init__(self) -> None:

@@ -16,9 +16,11 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import ArrayValue, freeze
 from gbdt_objectives._steps.steps import (
-    Read,
     SavedAsJSON,
     correct_positives,
+    read_number,
+    read_number_or_none,
+    read_numbers,
 )
 
 P = ParamSpec("P")
@@ -33,7 +35,7 @@ LARGEST_SHIFT, LARGEST_FLOAT32_SHIFT = 700.0, 80.0  # whose exp is a float64, a 
 
 
 def read_shift_values(key: str, value: Any) -> Any:
-    return (Read.numbers if isinstance(value, list) else Read.number)(key, value)
+    return (read_numbers if isinstance(value, list) else read_number)(key, value)
 
 
 @public
@@ -65,7 +67,7 @@ class LogOddsShift(ArrayValue, SavedAsJSON):
 
     _saved: ClassVar = {
         "values": read_shift_values,
-        "standard_error": Read.number_or_none,
+        "standard_error": read_number_or_none,
     }
 
     def __post_init__(self) -> None:

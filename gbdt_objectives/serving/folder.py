@@ -27,7 +27,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIBRARY_OF, library
 from gbdt_objectives._steps import formulas
-from gbdt_objectives._steps.steps import LONGEST, SavedAsJSON
+from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
@@ -156,7 +156,7 @@ def write(
     document["files"] = {name: digest(folder / name) for name in names}
     document["sha256"] = seal(document)
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
-    SavedAsJSON._check_size(text, "model.json")
+    check_size(text, "model.json")
     (folder / "model.json").write_text(text + "\n", encoding="utf-8")
     compare_served(folder, plan, held, document["tolerance"])
 
@@ -208,12 +208,6 @@ def check_versions(document: dict[str, Any]) -> None:
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def seal(document: dict[str, Any]) -> str:
-    """The hash of all of model.json but itself."""
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def source_of(document: dict[str, Any], plan: Plan) -> str:
@@ -410,7 +404,7 @@ def read_document(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} has no model.json: give the folder that export wrote")
     try:
         with path.open(encoding="utf-8") as file:
-            document = SavedAsJSON._parse(file.read(LONGEST + 1), writer="export")
+            document = parse(file.read(LONGEST + 1), writer="export")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: was it changed? {error}") from error
     except ValueError as error:

@@ -20,7 +20,7 @@ from sklearn.isotonic import IsotonicRegression
 from gbdt_objectives import _checks, calibration
 from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
-from gbdt_objectives._steps.steps import Read, SavedAsJSON
+from gbdt_objectives._steps.steps import SavedAsJSON, plain, read_flag, read_numbers
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
     CalibratedClassifier,
@@ -220,7 +220,7 @@ def write_classes(classes: Array) -> Tree:
 
 def read_classes(value: Any) -> Array:
     if value["dtype"] == "b1":
-        return np.array([Read.flag("classes", label) for label in value["labels"]])
+        return np.array([read_flag("classes", label) for label in value["labels"]])
     return Thresholds._read_labels(value["labels"], value["dtype"], "classes")
 
 
@@ -231,7 +231,8 @@ def as_dict(thing: Any) -> Tree | None:
     if isinstance(thing, IsotonicRegression):
         x, y = np.asarray(thing.X_thresholds_), np.asarray(thing.y_thresholds_)
         return {"format": ISOTONIC, "x": x.tolist(), "y": y.tolist(), "dtype": str(x.dtype)}
-    return dict(json.loads(thing.to_json()))
+    document: Tree = thing._document()  # the folder has a checksum of all
+    return document
 
 
 def from_dict(value: Tree | None) -> Any:
@@ -239,7 +240,7 @@ def from_dict(value: Tree | None) -> Any:
         return None
     name = value["format"].split(".")[-1].split("/")[0]
     if value["format"] == ISOTONIC:
-        x, y = (np.array(Read.numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
+        x, y = (np.array(read_numbers(key, value[key]), value["dtype"]) for key in ("x", "y"))
         return IsotonicRegression(out_of_bounds="clip", increasing=bool(y[0] <= y[-1])).fit(x, y)
     if name not in VALUES:
         raise ValueError(f"format {value['format']!r} is none of this package")
@@ -504,7 +505,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
         model.estimators_ = models
     else:
         model.estimator_ = models[0]
-    model.weights_ = Read.numbers("weights", tree["weights"])
+    model.weights_ = read_numbers("weights", tree["weights"])
     model.stretch_, model.center_ = read_scalar(tree["stretch"]), read_scalar(tree["center"])
     for step in plan["score"]:
         if step["formula"] == "segment_shift":
@@ -514,7 +515,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     curve, cumulative = plan["probability"]
     theta = tuple(map(float, cumulative["thresholds"]))
     loss = OrdinalLogitLoss(n_classes=len(theta) + 1, thresholds=theta)
-    x, y = (Read.numbers(key, curve[key]) for key in ("x", "y"))
+    x, y = (read_numbers(key, curve[key]) for key in ("x", "y"))
     if len(x) != len(y) or (np.diff(x) < 0).any():
         raise ValueError("the probability's curve must have sorted numbers x, and as many y")
     fitted: Any = OrdinalCurve(({"formula": "interpolate", "x": x, "y": y}, loss.step()))
@@ -543,7 +544,7 @@ def written_step(step: Tree) -> Tree:
         powers = step.pop("unit") ** np.arange(3, -1, -1.0)[:, None]
         step["coefficients"] = step["coefficients"] / powers
     step.pop("rounding", None)
-    return {key: SavedAsJSON._plain(value) for key, value in step.items()}
+    return {key: plain(value) for key, value in step.items()}
 
 
 def named(step: Tree, names: list[Any]) -> Tree:

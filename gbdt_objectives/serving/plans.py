@@ -6,7 +6,6 @@ go through its own steps and are added up; the steps of the score and of the pro
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -506,8 +505,8 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
         plan = plan.then(stretch_step(model))
     shift = getattr(model, "segment_shift_", None)
     if shift is not None:
-        saved = json.loads(shift.to_json())
-        plan = plan.then({"formula": "segment_shift", "column": model.segment, **saved})
+        step = {"formula": "segment_shift", "column": model.segment, **shift._document()}
+        plan = plan.then(step)
     curve: Any = getattr(model.probability_curve_, "fitted", model.probability_curve_)
     return replace(plan, probability=curve.steps, classes=model.classes_, thresholds=found)
 

@@ -15,10 +15,12 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import (
-    Read,
     SavedAsJSON,
     Step,
     evaluate,
+    read_number,
+    read_number_or_none,
+    read_numbers,
 )
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
 from gbdt_objectives.thresholds.methods import (
@@ -246,10 +248,10 @@ class DecisionRule(SavedAsJSON):
 
     _saved: ClassVar = {
         **dict.fromkeys(("dtype", "labels"), lambda key, value: value),
-        **dict.fromkeys(("weights", "costs"), Read.numbers),
-        "temperature": Read.number,
-        "biases": Read.numbers,
-        **dict.fromkeys(("gain", "gain_error"), Read.number_or_none),
+        **dict.fromkeys(("weights", "costs"), read_numbers),
+        "temperature": read_number,
+        "biases": read_numbers,
+        **dict.fromkeys(("gain", "gain_error"), read_number_or_none),
     }
 
     def __post_init__(self) -> None:

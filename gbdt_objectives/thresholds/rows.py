@@ -28,7 +28,7 @@ from gbdt_objectives._rows.rows import (
     same_labels,
     vectors,
 )
-from gbdt_objectives._steps.steps import LONGEST, Read, SavedAsJSON
+from gbdt_objectives._steps.steps import LONGEST, SavedAsJSON, is_finite_number, read_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,7 +405,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
                 f"{len(labels)}: {shown(labels.tolist())}"
             )
         if (known := self.score_range) is not None:
-            known = Read.range("score_range", np.asarray(known).tolist())
+            known = read_range("score_range", np.asarray(known).tolist())
         freeze(self, values=np.array(cuts), labels=labels, score_range=known)
 
     def __repr__(self) -> str:
@@ -469,7 +469,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
 
     _saved: ClassVar = {
         **{key: lambda key, value: value for key in ("dtype", "labels", "thresholds")},
-        "score_range": Read.range,
+        "score_range": read_range,
     }
     _left_out: ClassVar = {"score_range": None}
 
@@ -516,7 +516,8 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
         kind = kinds[dtype[0]]
         if dtype == "O" and isinstance(values, list) and values:
             kind = next((each for each in (int, float) if type(values[0]) is each), kind)
-        if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        kinds_read = {kind} if kind is str or dtype == "O" else {int, float}  # 1 is written for 1.0
+        if not isinstance(values, list) or not {*map(type, values)} <= kinds_read:
             raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
         try:
             if np.dtype(dtype).itemsize * len(values) > LONGEST:
@@ -596,6 +597,6 @@ def read_cuts(values: object) -> Array:
     if not isinstance(values, list):
         raise ValueError(f"thresholds must be a list of numbers, found {shown(values)}")
     for value in values:
-        if not Read.is_number(value) and value not in ("-inf", "inf"):
+        if not is_finite_number(value) and value not in ("-inf", "inf"):
             raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
     return np.array([float(value) for value in values])

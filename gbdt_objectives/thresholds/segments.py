@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import freeze, write_table
-from gbdt_objectives._steps.steps import Read, SavedAsJSON
+from gbdt_objectives._steps.steps import SavedAsJSON, read_number, read_numbers, read_one_of
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
@@ -131,9 +131,9 @@ class SegmentShift(SavedAsJSON):
         k = data["shrinkage"]
         return cls(
             Thresholds._read_labels(data["segments"], data["dtype"], "segments"),
-            Read.numbers("shifts", data["shifts"]),
-            math.inf if k == "inf" else Read.number("shrinkage", k),
-            Read.one_of("error", "common")("handle_unknown", data["handle_unknown"]),
+            read_numbers("shifts", data["shifts"]),
+            math.inf if k == "inf" else read_number("shrinkage", k),
+            read_one_of("error", "common")("handle_unknown", data["handle_unknown"]),
         )
 
     @staticmethod

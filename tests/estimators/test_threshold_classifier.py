@@ -154,7 +154,7 @@ GOOD = {
     ("", "not complete JSON"),
     ("[1, 2]", "another format, found '\\[1, 2\\]'"),
     ('{"format": "x"}', "another format, found 'x'"),
-    ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
+    ({"format": "gbdt_objectives.ThresholdClassifier/3"}, "another format.*/3' instead of"),
     ({"extra": 1}, "must have the keys"),
     ({"thresholds": [0.5]}, "labels must be 2 classes for 1 thresholds, found 3"),
     ({"thresholds": [1.5, 0.5]}, "thresholds must be sorted"),

@@ -112,8 +112,9 @@ def test_todays_formats_are_those_of_the_newest_folder(tmp_path: Path) -> None:
 
 
 def test_the_newest_folder_is_of_this_version() -> None:
-    assert VERSIONS
-    assert parse_version(VERSIONS[-1]) <= parse_version(gbdt_objectives.__version__)
+    """Or of the next one, if a format has changed since."""
+    newest = parse_version(VERSIONS[-1])
+    assert newest <= parse_version(gbdt_objectives.__version__) or newest.is_devrelease
 
 
 def test_every_kind_is_kept() -> None:
@@ -122,4 +123,4 @@ def test_every_kind_is_kept() -> None:
     assert held[-1] >= {*MODELS, *VALUES, "expected"}.union(*held)
     for version in VERSIONS:
         size = sum(p.stat().st_size for p in (HERE / version).rglob("*") if is_written(p))
-        assert size < 150_000
+        assert size < 160_000

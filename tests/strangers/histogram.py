@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbdt_objectives._steps.steps import Read, Step
+from gbdt_objectives._steps.steps import Step, read_number
 from gbdt_objectives.calibration.calibrators import Calibrator, read_probabilities, read_rising
 
 PARTS = 4
@@ -17,7 +17,7 @@ PARTS = 4
 
 class HistogramCalibrator(Calibrator):
     _saved: ClassVar = {"scores": read_rising, "probabilities": read_probabilities,
-                        "rows": Read.number}  # fmt: skip
+                        "rows": read_number}  # fmt: skip
 
     def _fit(self, rows: Any, offset: Any) -> None:
         order = np.argsort(rows.p)

@@ -281,4 +281,15 @@ def test_labels_that_are_no_integers_come_back():
     saved = Thresholds([0.5], [0.5, 1.5]).to_json()
     assert Thresholds.from_json(saved).labels.tolist() == [0.5, 1.5]
     with pytest.raises(ValueError, match="labels must be a list of float"):
-        Thresholds.from_json(saved.replace("0.5, 1.5", "0, 1"))
+        Thresholds.from_json(saved.replace("0.5, 1.5", '"0", "1"'))
+
+
+def test_whole_labels_may_be_written_either_way():
+    """Other writers of JSON write 1 for 1.0, and some 1.0 for 1."""
+    for labels, other in (([1.0, 2.5], "[1, 2.5]"), ([1, 2], "[1.0, 2.0]")):
+        saved = Thresholds([0.5], labels).to_json()
+        found = Thresholds.from_json(saved.replace(str(labels), other)).labels
+        assert found.tolist() == labels
+        assert found.dtype == np.array(labels).dtype
+    with pytest.raises(ValueError, match="labels .* do not fit dtype 'i8'"):
+        Thresholds.from_json(saved.replace("[1, 2]", "[1.5, 2.0]"))
