@@ -87,7 +87,7 @@ def check_columns(
             y = arrays.as_array(name, column)
             of_classes = hasattr(model, "predict_proba") and (fits or classes is None)
             of_classes = of_classes and (error is not None or rows is not None)  # else fit says it
-            check_labels(name, y.ravel(), of_classes)
+            check_label_column(name, y.ravel(), of_classes)
             if error:
                 check_kind(name, y, model, classes, str(error))
             classes = np.unique(y) if classes is None and error else classes
@@ -154,10 +154,10 @@ def check_numbers(name: str, column: Any, has_failed: bool = False) -> Array | N
 
 
 def is_there(name: str, column: Array, remedy: str) -> None:
-    arrays.each(name, column, ~values.missing(column), "must not be missing", remedy)
+    arrays.each(name, column, ~values.where_missing(column), "must not be missing", remedy)
 
 
-def check_labels(name: str, y: Array, of_classes: bool = False) -> None:
+def check_label_column(name: str, y: Array, of_classes: bool = False) -> None:
     """Raise for labels that are missing or infinite."""
     remedy = "leave rows without a label out"
     if y.dtype.kind == "f":

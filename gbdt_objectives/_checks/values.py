@@ -787,7 +787,7 @@ def _not_missing(name: str, values: Array, distinct: Any) -> None:
         )
 
 
-def missing(values: Array) -> Array:
+def where_missing(values: Array) -> Array:
     """Which values, of any type, are missing, (n,)."""
     if values.dtype.kind == "f":
         return np.isnan(values)

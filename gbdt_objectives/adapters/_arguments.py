@@ -318,7 +318,7 @@ def refuse_all(params: Mapping[str, Any], table: Refused, main: Mapping[str, str
 
 
 @dataclass(frozen=True)
-class Table:
+class ParameterTable:
     """What train() does with every parameter of a library, under its main name. A neutral value of
     a refused parameter changes nothing, as None, which the libraries drop."""
 

@@ -92,7 +92,9 @@ class Fitting:
             self.arrange(self.columns, X, "X of an evaluation set"),
             flat_labels(y) if own is None else unwrap_integers(flat_labels(y)),
         ))  # fmt: skip
-        asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
+        asked = (
+            self.given.get("eval_metric", []) if in_fit else first_given(estimator, "eval_metric")
+        )
         every = asked if isinstance(asked, list | tuple | set) else [asked]
         self.metrics = [read_metric(one) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
@@ -109,7 +111,7 @@ class Fitting:
     def fit(self) -> Any:
         objective, estimator = self.objective, self.estimator
         if objective is None:
-            self.tell_start(named(estimator, *OBJECTIVES))
+            self.tell_start(first_given(estimator, *OBJECTIVES))
             self.run()
             return estimator
         rows = {"X": self.given["X"], "y": self.given["y"]} | dict(objective.equations.named)
@@ -152,7 +154,7 @@ class Fitting:
             return
         facts: dict[str, Any] = {}
         with suppress(Exception):  # the library says what is wrong with the labels
-            (y, w), given = self.labels_weights(), named(self.estimator, "base_score")
+            (y, w), given = self.labels_weights(), first_given(self.estimator, "base_score")
             center = float(np.average(y, weights=w))
             spread = math.sqrt(np.average((y - center) ** 2, weights=w))
             start = self.starts_at if given is None else float(given)
@@ -398,7 +400,7 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     rest = [n for n, p in call.parameters.items() if p.kind is Parameter.VAR_KEYWORD]
     for name in () if rest else [name for name in kwargs if name not in call.parameters]:
         estimator, of_rows = fit.__self__, ""
-        if getattr(named(estimator, *OBJECTIVES), "whole", False):
+        if getattr(first_given(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
         kind, known = type(estimator).__name__, ", ".join(call.parameters)
         own = {key for base in type(estimator).__mro__[:-1] for key in signature(base).parameters}
@@ -498,7 +500,7 @@ def row_names(objective: object) -> tuple[str, ...]:
     return tuple(name for name, _ in named) if users else ()
 
 
-def named(estimator: Any, *names: str) -> Any:
+def first_given(estimator: Any, *names: str) -> Any:
     """The parameter of an estimator that has one of these names; None if it has no value."""
     given = estimator.get_params(deep=False)
     return next((given[name] for name in names if given.get(name) is not None), None)
@@ -523,7 +525,7 @@ def check_places(estimator: Any, metrics_in_fit: bool, objectives: tuple[str, ..
 
 def trained_on(estimator: Any) -> dict[str, Any]:
     """The facts of what an estimator is trained on: one of ours, a function, or its library's."""
-    own = named(estimator, *OBJECTIVES)
+    own = first_given(estimator, *OBJECTIVES)
     _checks.check_called("objective", own)
     check_name(estimator)
     if isinstance(own, Objective):

@@ -243,7 +243,7 @@ def cv(library: OpenLibrary, request: Request) -> Any:
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
         callbacks = library.find_callbacks(request, lambda k: None)
-        folds = Folds(library, request, callbacks)
+        folds = StartedFolds(library, request, callbacks)
         history = library.run(request, [*own, *callbacks], folds, {})
     if "cvbooster" in history:
         trained = history["cvbooster"]
@@ -254,7 +254,7 @@ def cv(library: OpenLibrary, request: Request) -> Any:
     return history
 
 
-class Folds:
+class StartedFolds:
     """The objectives of a cross-validation by fold; ``start``, its fpreproc, calls the user's."""
 
     def __init__(self, library: OpenLibrary, request: Request, callbacks: Sequence[Any]) -> None:
@@ -290,7 +290,7 @@ class Folds:
     def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
         return self._of[data](margin, data)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Folds:
+    def __deepcopy__(self, memo: dict[int, Any]) -> StartedFolds:
         return self
 
     def of(self, data: Any) -> StartedObjective:

@@ -161,7 +161,7 @@ def spark_regressor(
     >>> estimator.getOrDefault("max_depth")  # then model = estimator.fit(df)
     3
     """
-    _refuse("spark_regressor", objective, metric, kwargs)
+    _refuse_arguments("spark_regressor", objective, metric, kwargs)
     if objective.link == LOGIT:
         raise TypeError(
             f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...)"
@@ -204,7 +204,7 @@ def spark_classifier(
     >>> estimator.getOrDefault("num_workers")  # then model = estimator.fit(df)
     2
     """
-    _refuse("spark_classifier", objective, metric, kwargs)
+    _refuse_arguments("spark_classifier", objective, metric, kwargs)
     if objective.link != LOGIT:
         raise TypeError(
             f"{objective!r} trains {objective.link.margins}, no log-odds: write "
@@ -213,7 +213,9 @@ def spark_classifier(
     return _Classifier(objective, metric, kwargs)
 
 
-def _refuse(function: str, objective: object, metric: object, kwargs: Mapping[str, Any]) -> None:
+def _refuse_arguments(
+    function: str, objective: object, metric: object, kwargs: Mapping[str, Any]
+) -> None:
     """Raise for an objective or metric that Spark cannot train on, and for misspelt arguments."""
     for name, instead in INSTEAD.items():
         if name in kwargs:

@@ -266,7 +266,7 @@ def read_rows(
 ) -> FitRows:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
     X, target = read_X_and_y(estimator, X, y)
-    if (missing := _checks.missing(target)).any():
+    if (missing := _checks.where_missing(target)).any():
         found = f"found {target[missing.argmax()]} at row {missing.argmax()}"
         raise ValueError(f"Input y contains NaN: {found}, leave such rows out")
     check_classification_targets(target)

@@ -291,7 +291,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if target is not None:
             _members.warn_of_skew(members, goal)
         by_number = self.early_stopping_rounds not in (None, "auto")
-        _members.check_labels(members, self, classes, goal, target is not None, by_number)
+        _members.check_labels_of_members(
+            members, self, classes, goal, target is not None, by_number
+        )
         segment = self._segments(X)
         if segment is not None:
             SegmentShift._read_segments(segment, len(given), "the labels")
@@ -317,7 +319,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""
-        known = ~_checks.missing(given)
+        known = ~_checks.where_missing(given)
         if not known.all():
             if target is None:
                 raise ValueError(
@@ -394,7 +396,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         folds: Iterable[Any]
         if number == "auto" and any(stops):
             weights = [len(test) if w is None else w[test].sum() for _, test in splits]
-            step = _members.Folds(weights, effective_n_jobs(self.n_jobs))
+            step = _members.FoldThreads(weights, effective_n_jobs(self.n_jobs))
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
             each = [Stop(int(number)) if stop and number else None for stop in stops]

@@ -85,7 +85,7 @@ class DelayedLoglossLoss(Loss):
         if self.intercept is not None:
             return self
         negative, positive = both_classes(rows)
-        return replace(self, intercept=best_constant(rows, positive, negative))
+        return replace(self, intercept=best_delayed_constant(rows, positive, negative))
 
     def row_loss(self, y: Any, z: Any, xp: Any, arrived: Any = None) -> Any:
         """-log q if y = 1, else -log(1-q) = log(1+t).
@@ -119,7 +119,7 @@ def parts(z: Any, F: Any, xp: Any) -> tuple[Any, Any, Any, Any]:
     return a, p / (1 + a), n / (1 + a), t
 
 
-def best_constant(rows: Rows, positive: float, negative: float) -> float:
+def best_delayed_constant(rows: Rows, positive: float, negative: float) -> float:
     """The constant margin of least loss, sum of w t over rows with y = 0 equal to ``positive``, the
     weight of the others."""
     from scipy.optimize import brentq

@@ -191,7 +191,7 @@ def repair_segments(
     library = library_of_booster(booster)
     boost = load(f"{__name__}_{library.name}")
     model = boost.complete(booster)
-    X, names = check_features(X, library, model)
+    X, names = named_features(X, library, model)
     columns = read_segment_features(segment_features, names, X.shape[1])
     _checks.whole_number("max_trees", max_trees, 1)
     labels = _checks.vector("y", y)
@@ -325,7 +325,7 @@ def read_folds(y: Array, cv: Any, owner: Array | None, random_state: RandomState
     return splits
 
 
-def check_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[str] | None]:
+def named_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[str] | None]:
     """X with as many columns as the model, and their names, which must be the model's."""
     of_model, d = library.names_of(model), library.count_features(model)
     _checks.not_lazy("X", X)

@@ -230,7 +230,7 @@ class CostMetric(RatioMetric):
         return replace(self, cost=tuple(map(tuple, cost.tolist())), classes=None)
 
     def _costs(self, K: int) -> Array:
-        return cost_matrix(self._of_labels(None).cost, K)
+        return costs_of_pairs(self._of_labels(None).cost, K)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +252,7 @@ class Accuracy(RatioMetric):
     name: ClassVar[str] = "accuracy"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        F = cost_matrix("zero_one", len(class_weight))
+        F = costs_of_pairs("zero_one", len(class_weight))
         return F, np.ones_like(F)
 
 
@@ -485,7 +485,7 @@ def check_is_binary(name: str, class_weight: Array) -> None:
         )
 
 
-def cost_matrix(cost: Cost, K: int) -> Array:
+def costs_of_pairs(cost: Cost, K: int) -> Array:
     """The cost of each (true, predicted) pair of positions, float64 (K, K)."""
     if not isinstance(cost, str):
         matrix = np.array(cost)

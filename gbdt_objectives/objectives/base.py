@@ -194,8 +194,8 @@ class Loss:
             if len(part):
                 named = {**part.named, "sample_weight": part.w} if self.whole else part.named
                 g, h = self.gradient_hessian(part.y, part.f, totals, part.xp, **named)
-                write("gradient", self, g, part, gradient[at])
-                write("hessian", self, h, part, hessian[at])
+                write_derivative("gradient", self, g, part, gradient[at])
+                write_derivative("hessian", self, h, part, hessian[at])
         return gradient, hessian
 
 
@@ -717,7 +717,7 @@ _bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictio
 """By data set or booster: the objective, and the one bound to what it last saw of the data."""
 
 
-def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
+def write_derivative(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
     """Write gradient or hessian of each margin, times the weights."""
     shape = np.shape(values)
     if shape != out.shape and (shape or what == "gradient"):

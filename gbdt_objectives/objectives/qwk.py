@@ -67,7 +67,7 @@ class RatioOfSums(Loss):
         return n * F / G, n
 
 
-def read_options(
+def read_kappa_options(
     scale: Any, clip: Any, label_range: Any, reduce: Any, y_true: Any, sample_weight: Any
 ) -> tuple[Any, bool, LabelRange | None]:
     """The scale, clip and label range of a kappa; the other arguments are only checked."""
@@ -341,7 +341,9 @@ def qwk_objective(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
-    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
+    scale, clip, label_range = read_kappa_options(
+        scale, clip, label_range, reduce, y_true, sample_weight
+    )
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:

@@ -517,7 +517,7 @@ def kappa_objective(
     >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale, clip, label_range = qwk.read_options(
+    scale, clip, label_range = qwk.read_kappa_options(
         scale, clip, label_range, reduce, y_true, sample_weight
     )
     numerator = _read_cost(cost, label_range, clip)

@@ -105,14 +105,14 @@ def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     ax.legend(*args, **({"loc": "best", "fontsize": "small", "title_fontsize": "small"} | options))
 
 
-def named(count: int) -> list[int]:
+def few_of(count: int) -> list[int]:
     """Which of ``count`` things in order to name: the first, the last, some in between."""
     return [int(k) for k in some(0, count - 1, MOST_NAMED, np.empty(0, int))]
 
 
 def title_of(what: str, count: int) -> str:
     """The title of a legend of ``count`` things, which says if not all of them are named."""
-    shown = len(named(count))
+    shown = len(few_of(count))
     return what if shown == count else f"{what}, {shown} of {count}"
 
 
@@ -463,7 +463,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_xlim(min([edges[0], *finite]), max([edges[-1], *finite]))
     _name_intervals(ax, rows.labels, thresholds)
     ax.set(xlabel="score", ylabel="rows" if rows.weight is None else "weight")
-    shown, names = named(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
+    shown, names = few_of(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
     handles = [*(bars[k] for k in shown), *lines[:1]]
     names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
     add_legend(ax, handles, names, title=title_of("label", K))
@@ -499,7 +499,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
             ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
     ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    shown = [profiles[k] for k in named(len(cuts))]
+    shown = [profiles[k] for k in few_of(len(cuts))]
     add_legend(ax, handles=shown, title=title_of("threshold between", len(cuts)))
 
 
@@ -521,7 +521,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
         name = "optimal tangents" if k == 0 else None
         ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
-        if k in named(len(best)):  # above the hull, where the axes have room
+        if k in few_of(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
                 names[k], (N[cut], D[cut]), xytext=((10, 0, -10)[side], 12 if side == 1 else 2),

@@ -107,7 +107,7 @@ def export_onnx(
     new_path("path", path)
     model = with_extras(model, thresholds, shift, calibrator)
     plan, X = of_model(model), objects.as_frame(X)
-    features = read_features(model, plan, X)
+    features = features_of_graph(model, plan, X)
     graph = build(plan, features, dtype)
     if X is None:
         warnings.warn("X is not given, so the graph was not compared with the model: pass rows "
@@ -127,7 +127,7 @@ def import_onnx(name: str) -> Any:
         ) from error
 
 
-def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
+def features_of_graph(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     others = [part.model for part in plan.parts if name_of(part.model) is None]
     if not others:
         return objects.read_features(model, plan, X)
@@ -163,7 +163,7 @@ def codes(column: Any, categories: list[Any]) -> list[float]:
     return [np.nan if value is None else known.get(value, -1) for value in values]
 
 
-def rounded(X: Any, dtype: str) -> Any:
+def as_graph_reads(X: Any, dtype: str) -> Any:
     """X with the numbers that the graph is given, in its own dtypes."""
     if hasattr(X, "tocsr"):
         X = X.toarray()
@@ -521,7 +521,7 @@ def compare(
         warnings.warn("onnxruntime is not installed, so the graph was not compared with the model: "
                       "pip install onnxruntime", UserWarning, stacklevel=3)  # fmt: skip
         return
-    rows = rounded(objects.draw_rows(X, ROWS), dtype)
+    rows = as_graph_reads(objects.draw_rows(X, ROWS), dtype)
     given = tensor(rows, features, dtype)
     try:
         runs = [run(graph, given)]

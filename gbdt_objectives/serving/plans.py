@@ -590,7 +590,7 @@ def log_odds_line(slope: float, intercept: float) -> Step:
     return {"formula": "calibrate", "input_space": "probability", **numbers}
 
 
-def calibration(calibrator: Any) -> Step:
+def calibrator_step(calibrator: Any) -> Step:
     """A fitted calibrator of one score as a formula with its numbers."""
     check_is_fitted(calibrator)
     if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
@@ -620,7 +620,7 @@ def of_served_model(model: ServedModel) -> Plan:
     if plan.probability:
         plan = plan.as_probability
     if model.shift is not None:
-        plan = shift_plan(plan, read_shift(plan, model.shift))
+        plan = shift_plan(plan, read_shift_of_plan(plan, model.shift))
     if calibrator is not None:
         if is_of_margins(calibrator) and name_of(model.model) is None:
             raise ValueError(
@@ -639,7 +639,7 @@ def of_served_model(model: ServedModel) -> Plan:
     return plan
 
 
-def read_shift(plan: Plan, shift: Any) -> Any:
+def read_shift_of_plan(plan: Plan, shift: Any) -> Any:
     if plan.probability is None or plan.classes is None:
         raise ValueError(
             "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
@@ -674,7 +674,7 @@ def calibrated(plan: Plan, calibrator: Any) -> Plan:
             f"{name} maps one score, but the model predicts probabilities of {plan.outputs} "
             "classes: use TemperatureCalibrator"
         )
-    step = calibration(calibrator)
+    step = calibrator_step(calibrator)
     if columns and plan.is_score:
         T, b = step["temperature"], step["biases"]
         step = log_odds_line(1 / T, float(b[1] - b[0]))

@@ -102,13 +102,13 @@ def decide(
     >>> decide(P, cost_metric([[0, 1, 1], [1, 0, 1], [4, 4, 0]]), labels=["a", "b", "c"]).tolist()
     ['a', 'c', 'c']
     """
-    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
+    P, order, w, target = read_class_columns(probability, labels, sample_weight, metric)
     if isinstance(target, ShareMetric):
         return order[choose(P, *best_shares(P, w, target))]
     return order[best_ratio(P, w, target)]
 
 
-def read_columns(
+def read_class_columns(
     probability: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
     metric: MetricArgument,
 ) -> tuple[Array, Array, Array | None, Decidable]:  # fmt: skip
@@ -375,7 +375,7 @@ def optimize_decisions(
     >>> rule.apply(P).tolist()
     ['calm', 'calm', 'storm', 'calm']
     """
-    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
+    P, order, w, target = read_class_columns(probability, labels, sample_weight, metric)
     v = np.ones(len(P)) if w is None else w
     if y_true is None:
         return fit_rule(P, None, v, order, target, target_prior)

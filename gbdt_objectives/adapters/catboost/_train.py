@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Earlier, Training
-from gbdt_objectives._checks.columns import check_labels
+from gbdt_objectives._checks.columns import check_label_column
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST, library
@@ -117,7 +117,7 @@ def rendered(metric: Metric | None, shift: float = 0.0, link: Link | None = None
 
 
 @contextmanager
-def explain(*called: Any) -> Iterator[None]:
+def own_errors(*called: Any) -> Iterator[None]:
     """Raise what one of the ``called`` found wrong, which CatBoost tells as text."""
     try:
         yield
@@ -247,7 +247,7 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
     _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
     for pool, name in request.evals:
         if pool.has_label():
-            check_labels(f"the label of {name}", np.ravel(pool.get_label()))
+            check_label_column(f"the label of {name}", np.ravel(pool.get_label()))
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
@@ -260,7 +260,7 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     return np.asarray(pool.get_label())
 
 
-def weights(pool: catboost.Pool) -> Array | None:
+def pool_weights(pool: catboost.Pool) -> Array | None:
     """The weights of a Pool's rows; None if all weigh 1."""
     w = np.asarray(pool.get_weight())
     return None if (w == 1).all() else w
@@ -270,7 +270,7 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
 ) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
-    y, w = labels(pool, "data"), weights(pool)
+    y, w = labels(pool, "data"), pool_weights(pool)
     return start(objective, y, w, request.others, params, request.training), {}
 
 
@@ -309,7 +309,7 @@ def run(
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
     called |= quiet(request.params, request.others)
     pools = [pool for pool, _ in request.evals] or None
-    with explain(loss, metric), set_temporarily(model, called):
+    with own_errors(loss, metric), set_temporarily(model, called):
         model.fit(request.data, eval_set=pools, early_stopping_rounds=rounds, **request.others)
     if rounds is not None and request.metric is not None:
         warn_of_few(model, request.metric)

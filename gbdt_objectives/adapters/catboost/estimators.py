@@ -16,9 +16,9 @@ from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, REGRESSOR, documented
-from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
+from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, first_given
 from gbdt_objectives.adapters.catboost import _train
-from gbdt_objectives.adapters.catboost._train import explain, rendered
+from gbdt_objectives.adapters.catboost._train import own_errors, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -54,15 +54,15 @@ class Fitting(_estimators.Fitting):
         if isinstance(X, catboost.Pool) and self.given.get("y") is None:
             labels = np.asarray(X.get_label()) if X.has_label() else None
             self.passed = {"y": None, "sample_weight": self.given.get("sample_weight")}
-            self.given |= {"y": labels, "sample_weight": _train.weights(X)}
+            self.given |= {"y": labels, "sample_weight": _train.pool_weights(X)}
         if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
-        if isinstance(named(self.estimator, "eval_metric"), list | tuple):
+        if isinstance(first_given(self.estimator, "eval_metric"), list | tuple):
             raise ValueError(
                 "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
             )
         if not self.is_ours:
-            own = named(self.estimator, *OBJECTIVES)
+            own = first_given(self.estimator, *OBJECTIVES)
             if callable(own) and not any("calc_ders" in name for name in dir(own)):
                 _arguments.check_is_objective(own)
             return
@@ -93,7 +93,7 @@ class Fitting(_estimators.Fitting):
 
     def read_by(self, metric: Metric) -> Link | None:
         """The link by which predictions of CatBoost's own objective are made of its margins."""
-        own = str(named(self.estimator, *OBJECTIVES) or "")
+        own = str(first_given(self.estimator, *OBJECTIVES) or "")
         if own.startswith(("Poisson", "Tweedie")):
             return LOG
         if not self.is_classifier:
@@ -104,7 +104,7 @@ class Fitting(_estimators.Fitting):
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of the classes, whose names CatBoost is told."""
-        objective, given = self.objective, named(self.estimator, "class_names")
+        objective, given = self.objective, first_given(self.estimator, "class_names")
         assert objective is not None
         classes = self.find_classes(objective) if given is None else np.asarray(given)
         if objective.n_classes == 2:
@@ -124,7 +124,7 @@ class Fitting(_estimators.Fitting):
     @contextmanager
     def around(self) -> Iterator[None]:
         self.given |= self.passed
-        with explain(*self.parameters.values()):
+        with own_errors(*self.parameters.values()):
             yield
         vars(self.estimator).pop(self.fitted, None)
         if self.metric is not None and self.stops(self.estimator.get_params()):
@@ -144,7 +144,7 @@ class Fitting(_estimators.Fitting):
     def held_out(
         cls, estimator: Any, weigh: Any, X: Any, y: Array, w: Array | None
     ) -> dict[str, Any]:
-        given = {name: named(estimator, name) for name in FEATURES}
+        given = {name: first_given(estimator, name) for name in FEATURES}
         features = {name: None if v is None else list(v) for name, v in given.items()}
         return {"eval_set": [catboost.Pool(X, y, weight=w, **features)]}
 
@@ -167,7 +167,7 @@ class Ours(catboost.CatBoost):
 
     def load_model(self, *args: Any, **kwargs: Any) -> Any:
         """Load a model, as CatBoost does; the objective of the estimator reads its scores."""
-        objective = named(self, *OBJECTIVES)
+        objective = first_given(self, *OBJECTIVES)
         super().load_model(*args, **kwargs)
         self.__dict__.pop("_objective", None)  # of an earlier fit
         if Fitting.reads(objective) and _train.margins_of(self)[1].name in ("score", "undeclared"):
@@ -175,7 +175,7 @@ class Ours(catboost.CatBoost):
         return self
 
     def _prepare_train_params(self, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(named(self, *OBJECTIVES), Objective):
+        if isinstance(first_given(self, *OBJECTIVES), Objective):
             raise TypeError(
                 "CatBoost's own search does not call fit, and so trains no objective of ours: use "
                 "GridSearchCV, RandomizedSearchCV or RFE of scikit-learn"

@@ -20,7 +20,7 @@ from gbdt_objectives._registry import LIGHTGBM, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import BOOSTER, CV, STARTS, TRAIN, Request, documented
 from gbdt_objectives.adapters._estimators import unwrap_integers
-from gbdt_objectives.adapters._train import Folds, StartedObjective
+from gbdt_objectives.adapters._train import StartedFolds, StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import InTraining, averages, declared_link
 from gbdt_objectives.metrics import Metric
@@ -83,7 +83,7 @@ def cv(
 
 
 def run(
-    request: Request, callbacks: list[Any], started: StartedObjective | Folds,
+    request: Request, callbacks: list[Any], started: StartedObjective | StartedFolds,
     start: Mapping[str, Any],
 ) -> Any:  # fmt: skip
     others: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, as_list, documented
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
-from gbdt_objectives.adapters.lightgbm.intercept import arranged, in_order
+from gbdt_objectives.adapters.lightgbm.intercept import arranged, columns_in_order
 from gbdt_objectives.adapters.lightgbm.parameters import ignored, names_in
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -160,7 +160,7 @@ class Fitting(_estimators.Fitting):
             estimator._classes, estimator._n_classes = self.classes, len(self.classes)
             estimator._class_weight = None
 
-    finish, by_name = staticmethod(_train.finish), staticmethod(in_order)
+    finish, by_name = staticmethod(_train.finish), staticmethod(columns_in_order)
     arrange = staticmethod(arranged)
 
 

@@ -110,7 +110,7 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
 
 def margin(model: Any, X: Any) -> Array:
     refuse_forest(model)
-    X = intercept.in_order(model, X)
+    X = intercept.columns_in_order(model, X)
     return np.asarray(booster_of(model).predict(X, raw_score=True), np.float64)
 
 
@@ -210,7 +210,8 @@ LIBRARY = OpenLibrary(
     ),
     knows_objective=knows_objective, small={"max_depth": 2, "n_jobs": 1, "verbosity": -1},
     weigh_held_out=lambda w: {"eval_sample_weight": [w]},
-    leaves=lambda model, X: np.asarray(model.predict(intercept.in_order(model, X), pred_leaf=True)),
+    leaves=lambda model, X: np.asarray(
+        model.predict(intercept.columns_in_order(model, X), pred_leaf=True)),
     count_rounds=lambda estimator: int(estimator.best_iteration_),
     # models as data
     tolerance=1e-9,

@@ -12,7 +12,13 @@ from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import RefusedWith, Table, as_list, by_reason, metrics_of
+from gbdt_objectives.adapters._arguments import (
+    ParameterTable,
+    RefusedWith,
+    as_list,
+    by_reason,
+    metrics_of,
+)
 from gbdt_objectives.adapters._estimators import sounding_like
 from gbdt_objectives.adapters._train import starts_of_sets
 from gbdt_objectives.adapters.lightgbm import _train
@@ -161,7 +167,7 @@ USED = frozenset({*FROM_FILE, "num_class"})
 PASSED = frozenset(NAMES) - USED - REFUSED.keys()
 """All others that the installed LightGBM knows: tests try each of them."""
 
-TABLE = Table(
+TABLE = ParameterTable(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=USED,
     refused=REFUSED | FOREIGN, refused_with=REFUSED_WITH,
 )  # fmt: skip

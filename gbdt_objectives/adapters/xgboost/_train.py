@@ -20,7 +20,7 @@ from gbdt_objectives._registry import XGBOOST, library
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import BOOSTER, CV, STARTS, TRAIN, Request, documented
-from gbdt_objectives.adapters._train import Folds, StartedObjective, shift_metric
+from gbdt_objectives.adapters._train import StartedFolds, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters
 from gbdt_objectives.adapters.xgboost.intercept import OF_XGBOOST, RAW
 from gbdt_objectives.metrics import Metric
@@ -85,7 +85,7 @@ def cv(
 
 
 def run(
-    request: Request, callbacks: list[Any], started: StartedObjective | Folds,
+    request: Request, callbacks: list[Any], started: StartedObjective | StartedFolds,
     start: Mapping[str, Any], native: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
     """``xgboost.train``, ``xgboost.cv`` or a ``native`` function like these."""
@@ -140,7 +140,8 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
-        **params, **_arguments.several_outputs(objective), **parameters.named(params, objective),
+        **params, **_arguments.several_outputs(objective),
+        **parameters.link_parameters(params, objective),
         "disable_default_eval_metric": 1,
     }  # fmt: skip
 

@@ -195,7 +195,7 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
     return {"coll_cfg": replace(config, timeout=timeout)}
 
 
-class Part(NamedTuple):
+class PartFacts(NamedTuple):
     rows: int
     ends: tuple[float, float] | None  # of its base_margin
     largest_weight: float | None
@@ -219,7 +219,7 @@ def measure(
 
 
 def measured_on_parts(
-    objective: Objective, parts: Sequence[Part], run: Callable[[Callable[..., Any]], list[Any]]
+    objective: Objective, parts: Sequence[PartFacts], run: Callable[[Callable[..., Any]], list[Any]]
 ) -> Objective:
     """The objective measured on all parts, whose matrices ``run(function)`` passes to it."""
     rows = sum(part.rows for part in parts)
@@ -291,7 +291,7 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
         return kind(f"in {name}: {error}")
 
 
-def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
+def tell(objective: Objective | None, matrix: xgb.DMatrix) -> PartFacts:
     """What a partition tells before anything is measured; an objective checks training rows."""
     rows = matrix.num_row()
     _, w = _checks.label_weight(matrix)
@@ -301,7 +301,7 @@ def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
             StartedObjective.read_starts("base_margin", margin, objective.outputs, rows)
         of_part(objective, len, matrix)
     ends = (float(margin.min()), float(margin.max())) if margin.size else None
-    return Part(rows, ends, None if w is None else float(np.max(w, initial=0)))
+    return PartFacts(rows, ends, None if w is None else float(np.max(w, initial=0)))
 
 
 _interrupted: set[str] = set()  # on a worker: the trainings that nobody waits for any more
