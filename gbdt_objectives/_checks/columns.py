@@ -15,6 +15,7 @@ import numpy as np
 from gbdt_objectives._checks import arrays, values
 from gbdt_objectives._checks.arrays import Array, column_names, is_dask, not_flat, on_device, shown
 from gbdt_objectives._checks.users import warn
+from gbdt_objectives._checks.values import CODES, FAR
 from gbdt_objectives._public import EVALUATION, MARGINS, UNREAD
 from gbdt_objectives._rows.workers import several, workers
 
@@ -198,3 +199,41 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
             f"y holds {shown(unknown.tolist())}, but the classes of the model are "
             f"{shown(classes.tolist())}: it is wrong in such rows, pass labels of these"
         )
+
+
+def warn_of_other_labels(
+    low: float, high: float, mean: float, center: float | None, spread: float | None,
+    label_range: tuple[float, float] | None = None,
+) -> None:  # fmt: skip
+    """Warn of labels, from low to high, that are not those whose mean and variance are given."""
+    said = ""
+    if label_range is not None:
+        if not label_range[0] <= low <= high <= label_range[1]:
+            said = f"those given before are from {label_range[0]:g} to {label_range[1]:g}"
+    elif center is not None and spread is not None and abs(mean - center) > FAR * spread**0.5:
+        said = f"center={center:g} and spread={spread:g} say that they are elsewhere"
+    if said:
+        warn(
+            f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
+            "the mean and variance of these labels, or leave them out, and they are measured"
+        )
+
+
+def warn_of_code(name: str, y: Array | None, *ends: float, weight: Any = None) -> None:
+    """Warn of a label of nines that lies further from all others than these do from each other, if
+    neighbours of those are at most 2 apart on average: 0, 10, 100 have none, and 0, 9 are steps.
+    ``ends``: the least and the greatest label, where they are known."""
+    if y is None or 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
+        return
+    y = y[np.asarray(weight) > 0] if np.shape(weight) == y.shape else y  # else it will be refused
+    found = np.unique(arrays.to_host(y))
+    others = np.setdiff1d(found, [*CODES])
+    for code in CODES.intersection(found[[0, -1]]) if len(others) > 1 else ():
+        wide = others[-1] - others[0]
+        if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
+            warn(
+                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, as "
+                "files write a missing one; by its distance it counts more than all others: leave "
+                "such rows out, or, if it is a class, number the classes by their position, "
+                "numpy.unique(y, return_inverse=True)[1]"
+            )

@@ -6,13 +6,23 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import is_
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import Array, column_names as column_names, library_name, shown
-from gbdt_objectives._checks.values import RandomState
+from gbdt_objectives._checks import arrays
+from gbdt_objectives._checks.arrays import (
+    Array,
+    as_array,
+    column_names as column_names,
+    library_name,
+    same_length,
+    shown,
+)
+from gbdt_objectives._checks.values import SPELLED, RandomState, _missing
 from gbdt_objectives._public import MOST_COLUMNS
 
 OF_LABELS = {"y", "y_true", "y_val", "y_full", "y_sampled", "target"}
@@ -235,3 +245,114 @@ def _read_split(split: Any) -> Split:
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
             raise ValueError(f"cv must give row numbers, (n,), found {shown(rows)}")
     return train, test
+
+
+def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
+    """Groups of any one type as numbers 0.., (n,)."""
+    distinct, numbers = distinct_groups(groups, rows, name)
+    not_spelled_missing(name, distinct, "groups")
+    return numbers
+
+
+def not_spelled_missing(name: str, values: Array, own: str) -> None:
+    """Raise for a word for a missing value, which may be a name unless all others hold a digit."""
+    if values.dtype.kind not in "OUST" or SPELLED.isdisjoint(listed := values.tolist()):
+        return
+    distinct = {*listed}
+    others, words = distinct - SPELLED, distinct & SPELLED
+    if words & {"", "<NA>"} or (others and all(re.search(r"\d", str(one)) for one in others)):
+        raise ValueError(
+            f"{name} must not be missing, found {min(words)!r}, a word for it: give such rows "
+            f"{own} of their own, or leave them out; if it is a name, write it in another way"
+        )
+
+
+def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
+    """The numbers of groups, if these are enough for what varies between them to show."""
+    found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
+    if n > 1 and found < least:
+        raise ValueError(
+            f"{name} must be at least {least} different ones, better 30 or more, found {found} "
+            f"among {n} rows of weight above 0: what outcomes of one group have in "
+            "common shows only between groups; pass whose row it is, or leave it out if rows are "
+            "independent"
+        )
+    return numbers
+
+
+def distinct_groups(
+    groups: ArrayLike, rows: int, name: str, other: str = "the labels"
+) -> tuple[Array, Array]:
+    """The different groups, of any one type, in ascending order, and the number of each row's."""
+    values = as_array(name, groups)
+    if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
+        values = np.asarray(groups, object)  # where a NaN among strings is none
+    if values.ndim != 1:
+        raise arrays.not_flat(name, values.shape)
+    same_length(name, values, other, rows)
+    if values.dtype.kind == "f":
+        arrays.finite(name, values)
+    if values.dtype.kind not in "OUS":
+        distinct, numbers = number_values(values)
+        if values.dtype.kind in "mM":
+            _not_missing(name, values, distinct)
+        return distinct, numbers
+
+    def listed() -> Iterable[Any]:  # never all at once: strings take more room than numbers
+        return chain.from_iterable(values[k : k + 65_536].tolist() for k in range(0, rows, 65_536))
+
+    try:
+        found = set(listed())
+        _not_missing(name, values, found)
+        order = sorted(found)
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise TypeError(
+            f"{name} must be of one type that can be sorted, found {', '.join(kinds)}: make them "
+            "all strings or all integers"
+        ) from None
+    number = {value: k for k, value in enumerate(order)}
+    distinct = np.empty(len(order), object)
+    distinct[:] = order
+    return distinct, np.fromiter(map(number.__getitem__, listed()), np.intp, rows)
+
+
+def number_values(values: Array) -> tuple[Array, Array]:
+    """The distinct values, rising, and the number of each row's: np.unique in half the memory."""
+    order = np.argsort(values)
+    rising = values[order]
+    new = np.append(True, rising[1:] != rising[:-1])[: len(values)]
+    distinct = rising[new]
+    del rising
+    rank = np.cumsum(new)
+    rank -= 1
+    numbers = np.empty(len(values), np.intp)
+    numbers[order] = rank
+    return distinct, numbers
+
+
+def distinct_segments(
+    values: Any, rows: int, name: str, other: str = "the labels"
+) -> tuple[Array, Array, bool]:
+    """A column's distinct values, the number of each row's, and whether these are categories, all
+    of which are listed."""
+    category = getattr(values, "cat", values)
+    if not (hasattr(category, "categories") and hasattr(category, "codes")):
+        return *distinct_groups(values, rows, name, other), False
+    codes = np.asarray(category.codes).astype(np.intp)
+    same_length(name, codes, other, rows)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{name} must not be missing, found a row without a category at row "
+            f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
+        )
+    return np.asarray(category.categories), codes, True
+
+
+def _not_missing(name: str, values: Array, distinct: Any) -> None:
+    if any(_missing(value) for value in distinct):
+        row = next(i for i, value in enumerate(values) if _missing(value))
+        raise ValueError(
+            f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
+            "groups of their own, or leave them out"
+        )

@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
 from gbdt_objectives._checks.arrays import REAL, Domain, Interval
+from gbdt_objectives._checks.asked import may_undo
 from gbdt_objectives._checks.calls import check_classes
-from gbdt_objectives._checks.guards import ONE_WAY, may_undo
+from gbdt_objectives._checks.guards import ONE_WAY
 from gbdt_objectives._checks.spellings import CATBOOST
 from gbdt_objectives._checks.tables import index_of
 from gbdt_objectives._links import IDENTITY, Link

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, positions, shown
-from gbdt_objectives._checks.guards import SAME_WEIGHT
+from gbdt_objectives._checks.asked import SAME_WEIGHT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import any_dask, total
 from gbdt_objectives.metrics import ClassMetric

@@ -585,7 +585,7 @@ def test_calls_of_the_program_that_are_none(tmp_path: Path) -> None:
 
 
 def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch) -> None:
-    fitted, own = regressor("lightgbm"), serving.folder.write
+    fitted, own = regressor("lightgbm"), serving.folder.write_folder
 
     def meanwhile(*given: Any) -> None:
         own(*given)
