@@ -18,7 +18,7 @@ from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives._command_line.probabilities import CALIBRATORS
 from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
-from gbdt_objectives.objectives.base import HessianKind
+from gbdt_objectives.objectives.loss import HessianKind
 from gbdt_objectives.thresholds.methods import METHODS
 from tests.cases import each
 from tests.commands import Columns, read_column, refused, report, run, write

@@ -26,8 +26,8 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import FLOAT64, Rows, Shown
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import HessianKind, Loss
 from gbdt_objectives.objectives.function import LossFunction
+from gbdt_objectives.objectives.loss import HessianKind, Loss
 
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]

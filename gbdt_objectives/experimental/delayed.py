@@ -20,8 +20,9 @@ from gbdt_objectives._checks.arrays import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues
-from gbdt_objectives.objectives.base import Loss, Objective
+from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
+from gbdt_objectives.objectives.loss import Loss
 
 NAME = "arrived"
 

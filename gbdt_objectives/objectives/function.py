@@ -20,12 +20,12 @@ from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.objectives.base import (
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import (
     Both,
     HessianKind,
     Loss,
     Named,
-    Objective,
     margin_shape,
     read_outputs,
 )

@@ -21,7 +21,8 @@ from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
-from gbdt_objectives.objectives.base import Both, Loss, Objective, Start, Writer, checked_block
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import Both, Loss, Start, Writer, checked_block
 
 LabelRange = tuple[float, float]
 Totals = tuple[float, float, float]

@@ -24,7 +24,8 @@ from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, blocks, vectors
 from gbdt_objectives.objectives import qwk
-from gbdt_objectives.objectives.base import Both, Objective
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import Both
 from gbdt_objectives.objectives.qwk import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
