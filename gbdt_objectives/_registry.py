@@ -110,7 +110,7 @@ def library(name: str) -> OpenLibrary:
 
 def any_library(name: str) -> Library:
     """The value of a library of EVERY; raises ImportError if it is missing or too old."""
-    found: Library = import_module(f"gbdt_objectives.adapters.{name}.library").LIBRARY
+    found: Library = import_module(f"gbdt_objectives.adapters.{name}.estimators").LIBRARY
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives.adapters.xgboost.library import LIBRARY
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY
 
 try:
     import pandas as pd

@@ -359,7 +359,7 @@ def _wait_for(tracker: Any) -> None:
 
 def check(env: Any, fit_objective: FitObjective) -> None:
     """Raise for what would train another model than on one machine, or be lost."""
-    from gbdt_objectives.adapters.lightgbm import parameters as table
+    from gbdt_objectives.adapters.lightgbm import _train as table
     from gbdt_objectives.adapters.lightgbm.estimators import OWN
 
     estimator = find_estimator(fit_objective)
@@ -385,7 +385,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
         )
     network = {name for main in NETWORK for name in table.ALIASES.get(main, (main,))}
     given = {name: value for name, value in parameters.items() if name not in OWN | network}
-    table.check(given, fit_objective.objective, stops_early=False)
+    table.check_parameters(given, fit_objective.objective, stops_early=False)
     _arguments.refuse_all(given, REFUSED, table.TABLE.main)
 
 

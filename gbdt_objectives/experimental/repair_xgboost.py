@@ -10,9 +10,8 @@ import xgboost as xgb
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters.xgboost._train import train
-from gbdt_objectives.adapters.xgboost.intercept import read_learner
-from gbdt_objectives.adapters.xgboost.library import LIBRARY, matrix
+from gbdt_objectives.adapters.xgboost._train import read_learner, train
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY, matrix
 from gbdt_objectives.experimental import repair
 from gbdt_objectives.objectives import offset_logloss_objective
 

@@ -12,9 +12,8 @@ from gbdt_objectives._checks.arrays import BINARY, REAL, Classes, Interval, Valu
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
 from gbdt_objectives._public import attributes
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Objective
-from gbdt_objectives.objectives.function import objective
+from gbdt_objectives.objectives.function import objective, objective_from_loss
 from gbdt_objectives.objectives.logloss import (
     focal_objective,
     offset_logloss_objective,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Earlier, Training
-from gbdt_objectives._checks.columns import check_label_column
+from gbdt_objectives._checks.tables import check_label_column
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST, library

@@ -36,7 +36,7 @@ from gbdt_objectives.adapters._train import (
     StartedObjective,
 )
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine
-from gbdt_objectives.adapters.xgboost.library import LIBRARY
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
