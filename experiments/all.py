@@ -88,6 +88,7 @@ STUDIES = (
     Study("segment_repair"),
     Study("calibration_coverage"),
     Study("constraint_coverage"),
+    Study("precision_start"),
     Study("migration"),
 )
 

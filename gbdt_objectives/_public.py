@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gbdt_objectives._names import ROOT, missing
-from gbdt_objectives._registry import load
+from gbdt_objectives._registry import EVERY, SKLEARN, load
 
 T = TypeVar("T")
 CALLS, SPELLINGS = f"{ROOT}._checks.calls", f"{ROOT}._checks.spellings"
@@ -37,6 +37,8 @@ TRAININGS = ("train", "cv")
 TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
 """What was warned of within the call of a user's, of which it is told once."""
 
+LIBRARIES = {row.package.partition(".")[0] for row in EVERY.values()}
+"""Whose own methods read their arguments by themselves, but scikit-learn's ``fit``."""
 PUBLIC: set[Callable[..., Any]] = set()
 """What the decorator has made of functions and methods."""
 EACH_ROUND: set[Callable[..., Any]] = set()
@@ -54,7 +56,7 @@ def public(thing: T) -> T:
     if not isinstance(thing, type):
         return guarded(thing)  # type: ignore[arg-type, return-value]
     for owner in thing.__mro__:
-        if owner.__module__.startswith(f"{ROOT}."):
+        if owner is thing or owner.__module__.startswith(f"{ROOT}."):
             guard_methods(owner)
     score = getattr(thing, "score", None)
     if isinstance(score, FunctionType):  # perhaps scikit-learn's own, which reads no names
@@ -115,7 +117,8 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     takes_words = function.__qualname__ in TRAININGS
     fits = function.__qualname__.endswith(".fit")
-    inherited = not str(function.__module__).startswith((ROOT, "sklearn") if fits else ROOT)
+    package = str(function.__module__).partition(".")[0]
+    inherited = package in LIBRARIES and not (fits and package == SKLEARN.package.partition(".")[0])
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:

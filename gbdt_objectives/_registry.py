@@ -39,6 +39,7 @@ class Named:
     cannot_train_alone: str = ""  # what one worker of several would do without sums over all
     cannot_stop_alone: str = ""  # and where it stops
     cannot_serve: str = ""  # why no folder holds its models, and what to do instead
+    home: str = ""  # the module of its ``LIBRARY``, if that is not adapters/<name>/library.py
 
     @property
     def asks_margins(self) -> str:
@@ -110,8 +111,16 @@ def library(name: str) -> OpenLibrary:
 
 def any_library(name: str) -> Library:
     """The value of a library of EVERY; raises ImportError if it is missing or too old."""
-    found: Library = import_module(f"gbdt_objectives.adapters.{name}.estimators").LIBRARY
+    home = EVERY[name].home or f"gbdt_objectives.adapters.{name}.estimators"
+    found: Library = import_module(home).LIBRARY
     return found
+
+
+def register(row: Named) -> None:
+    """Add a library whose adapter stands outside of this package, in the module ``row.home``."""
+    EVERY[row.name] = row
+    KINDS.update(dict.fromkeys(row.estimators, row))
+    row_of.cache_clear()
 
 
 def name_of(thing: Any) -> str | None:

@@ -1,11 +1,12 @@
 """Every objective and metric, listed once: the tables that drive the contract tests.
 
-To add an objective or a metric, add a row here; all of its tests then exist.
+To add an objective or a metric, add a row here; all of its tests then exist. A metric that has a
+name (``NAMED`` of ``gbdt_objectives/metrics/classes.py``) has its row already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -18,6 +19,8 @@ from gbdt_objectives._checks.arrays import REAL
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters._train import RowsOfParts
+from gbdt_objectives.calibration.calibrators import Calibrator, LogOddsCalibrator
+from gbdt_objectives.metrics.classes import NAMED
 
 Array = np.ndarray[Any, Any]
 
@@ -100,6 +103,16 @@ def ones(y: Array, p: Array, w: Array) -> float:
 
 COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
 """What it costs to predict one class of four where another is true."""
+
+CALIBRATORS: dict[str, type[Any]] = {
+    name: kind
+    for name in go.calibration.__all__
+    if isinstance(kind := getattr(go.calibration, name), type) and issubclass(kind, Calibrator)
+}
+"""Every calibrator of one score, by the name of its class."""
+
+LOG_ODDS = [kind for kind in CALIBRATORS.values() if issubclass(kind, LogOddsCalibrator)]
+"""Those that map log-odds, which are given as such or as probabilities."""
 
 OTHER = (-1.0, 0.5, 2.0)
 """Labels that are neither 0 nor 1."""
@@ -322,26 +335,38 @@ class MetricCase:
         return np.where(y == 1, 0.999, 0.001) if probability else np.where(y == 1, 9.5, -9.5)
 
 
+def takes_several(metric: go.metrics.ClassMetric) -> bool:
+    """Whether it judges more than two classes: those that do not raise."""
+    try:
+        metric.of_counts(np.eye(3))
+    except ValueError:
+        return False
+    return True
+
+
+SEVERAL = [name for name, metric in NAMED.items() if takes_several(metric)]
+"""Names of metrics of any number of classes; the others are for two."""
+
+
+def named_case(name: str) -> MetricCase:
+    """The row of a metric that has a name: nothing more is needed for one that is added."""
+    if name in SEVERAL:
+        metric = go.metrics.threshold_metric(name, (0, 3))
+        return MetricCase(name, metric, labels_between(0, 3), (-1, 4))
+    return MetricCase(name, go.metrics.threshold_metric(name), (0, 1), (-1, 2))
+
+
 METRICS = [
-    MetricCase("qwk", go.qwk_metric((0, 3)), labels_between(0, 3), (-1, 4)),
+    *map(named_case, NAMED),
     MetricCase("qwk-measured", go.qwk_metric(), labels_between(1, 6), (0, 7)),
     MetricCase("qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4),
                (0, 5)),
-    *(
-        MetricCase(name, go.metrics.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
-        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "macro_f1",
-                     "g_mean")
-    ),
     MetricCase("accuracy-measured", go.metrics.threshold_metric("accuracy"), labels_between(1, 6),
                (0, 7)),
     MetricCase("mae-cut", go.metrics.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
                labels_between(1, 4), (0, 5)),
     MetricCase("linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3),
                (-1, 4)),
-    *(
-        MetricCase(name, go.metrics.threshold_metric(name), (0, 1), (-1, 2))
-        for name in ("youden", "precision", "recall", "false_positive_rate", "alert_rate")
-    ),
     MetricCase("f-beta", go.metrics.f_beta_metric(2), (0, 1), (-1, 2)),
     MetricCase("f-beta-cut",
                go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-0.4]),
@@ -370,3 +395,15 @@ METRICS = [
                labels_between(0, 3), (-40, 40)),
     MetricCase("squared-error", go.metrics.squared_error_metric(), labels_between(0, 3), (-40, 40)),
 ]  # fmt: skip
+
+
+def without_row(base: type, room: str, tried: Iterable[Any]) -> list[str]:
+    """The classes of a room below ``base`` of which the table has no value: those that only serve
+    as bases of others have none."""
+    classes = list(base.__subclasses__())
+    for kind in classes:  # grows
+        classes += kind.__subclasses__()
+    homes = (f"gbdt_objectives.{room}.", "gbdt_objectives.experimental.")
+    ours = [kind for kind in classes if kind.__module__.startswith(homes)]
+    bases = {base for kind in ours for base in kind.__mro__[1:]}
+    return [kind.__name__ for kind in ours if kind not in bases | {type(one) for one in tried}]

@@ -42,6 +42,7 @@ SAVED = {
     option("--constraint", "METRIC=BOUND", "precision=0.9: at least that, alert_rate=0.002: at "
         "most; repeat it for more.", "constraints", multiple=True),
     option("--confidence-level", "LEVEL", "At which new rows keep the constraints.", type=float),
+    option("--first-test", "N", "False alerts that a precision's first test allows.", type=int),
     options.FORMAT, options.OUTPUT,
 )  # fmt: skip
 def thresholds(o: SimpleNamespace) -> None:
@@ -72,8 +73,10 @@ def thresholds(o: SimpleNamespace) -> None:
         say(report, columns_as_text(columns), o.style)
         save(classifier, o.output)
         return
-    if o.confidence_level is not None:
-        raise InputError("--confidence-level is for what --constraint promises: give both")
+    for name in ("confidence_level", "first_test"):
+        if getattr(o, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} is for what --constraint promises: give both")
     if o.counts is not None:
         raise InputError("--counts is for --constraint: for folds write the rows out")
     w = options.weights_of_all(table, o, y)
@@ -116,7 +119,7 @@ def limited(
     how: dict[str, Any] = {
         "method": next(iter(o.method), None), "labels": order, "metric": o.metric,
         "constraints": bounds, "negative_keep_rate": o.negative_keep_rate,
-        "confidence_level": o.confidence_level,
+        "confidence_level": o.confidence_level, "first_test": o.first_test,
     }  # fmt: skip
     classifier, g = go.ThresholdClassifier(**how), None if o.confidence_level is None else g
     whole, n = options.weights_of_all(table, o, y), options.read_counts(table, o)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import click
 import numpy as np
@@ -20,6 +20,8 @@ from gbdt_objectives._checks.calls import SWAPPED
 from gbdt_objectives._checks.spellings import counterpart
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import FileTable, InputError, doing, told
+from gbdt_objectives.metrics.classes import NAMED
+from gbdt_objectives.objectives.loss import HessianKind
 
 FEWEST_GROUPS = 30
 COLUMNS = {
@@ -177,11 +179,8 @@ def option(
     return click.option(*names, metavar=metavar, help=help, **more)
 
 
-METRICS = (
-    "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|macro_f1|g_mean|f1|youden|precision|"
-    "recall|false_positive_rate|alert_rate]"
-)
-HESSIAN_KINDS = "[exact|constant|upper_bound|bounded|undeclared]"
+METRICS = f"[{'|'.join(NAMED)}]"
+HESSIAN_KINDS = f"[{'|'.join(get_args(HessianKind))}]"
 FILE = options_of(
     click.argument("file"),
     option("--delimiter", "CHARACTER", "It separates values.  [comma; tab in .tsv]"),

@@ -54,6 +54,8 @@ class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator)
         Rate at which negatives were kept. ``score`` uses neither it nor ``target_prior``.
     confidence_level : float in (0, 1), optional
         Confidence at which new rows keep the constraints. None: the rows of ``fit`` keep them.
+    first_test : int >= 0, optional
+        How many false alerts the first test of a promised precision allows.
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator)
     constraints: Mapping[Any, float] | None = None
     negative_keep_rate: float | None = None
     confidence_level: float | None = None
+    first_test: int | None = None
 
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
@@ -108,7 +111,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator)
             labels=ordered_classes(y, y) if labels is None else labels,
             sample_weight=sample_weight, target_prior=self.target_prior, metric=self.metric,
             constraints=self.constraints, negative_keep_rate=self.negative_keep_rate,
-            confidence_level=self.confidence_level, groups=groups,
+            confidence_level=self.confidence_level, first_test=self.first_test, groups=groups,
         )  # fmt: skip
         self._set(thresholds, method)
         return self

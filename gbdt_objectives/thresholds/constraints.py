@@ -38,7 +38,9 @@ from gbdt_objectives.thresholds.rows import (
     last_of_ties,
 )
 
-START = 2  # false alerts that the first test of a precision allows: 2 suits 200 positives and more
+FIRST, LEAST = 20, 2  # alerts of the first test of a precision, about; false ones that it allows
+SEEN = 5  # alerts that are enough to say how precise those of more rows would be
+POWER = 0.84  # standard errors beside those of the level, of a test that passes in four of five
 NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be the same as so many digits
 STEP = 2.0**-23  # of float32, relative
 ZERO = 1e-9  # of the greatest score: what a score near 0 is near to
@@ -50,6 +52,18 @@ class Limits:
 
     bounds: tuple[tuple[ClassMetric, float], ...]
     level: float | None
+    first_test: int | None = None
+
+    def start(self, x: float, r: float) -> int:
+        """False alerts that the first test of a precision allows: never of the labels it tests.
+
+        If it allowed two, it would see 5 alerts at a bound of 0.15, and fail by chance. Those of
+        20 alerts give it power; 50 alerts are more than 50 positives can show.
+        """
+        if self.first_test is not None:
+            return self.first_test
+        false = (1 - x) * r
+        return max(LEAST, math.ceil(round(FIRST * false / (false + x), 9)))
 
     def place(self, rows: Scored, metric: ClassMetric, r: float, owner: Array | None) -> Array:
         """The threshold of the best metric, and then of the fewest alerts, of those that keep all
@@ -64,7 +78,7 @@ class Limits:
             sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])[..., cuts]
             C = sums[0]
             delta = (1 - self.level) / len(self.bounds)
-            tests = [ShareTest(m, bound, sums, delta) for m, bound in self.bounds]
+            tests = [ShareTest(m, x, sums, delta, self.start(x, r)) for m, x in self.bounds]
             if owner is not None:
                 assert isinstance(rows, ScoredRows)
                 tests = [test.of_groups(rows, factor, owner, cuts) for test in tests]
@@ -81,6 +95,7 @@ class Limits:
             unknown = [test.reason for test in tests if not test.passed.any()]
             where = f" on new rows at confidence_level={self.level:g}" if tests else ""
             why = "; ".join(unknown) or ("each can, but not together" if tests else nearest)
+            why += with_more_rows(tests)
             raise ValueError(
                 f"constraints {said(self.bounds)} cannot be kept{where}: {why}; loosen a bound or "
                 "improve the model"
@@ -158,6 +173,7 @@ class ShareTest:
     bound: float
     sums: Array
     delta: float
+    start: int
     effect: Array | float = 1.0
 
     @property
@@ -209,7 +225,7 @@ class ShareTest:
         from scipy.stats import nbinom
 
         n1, n0, q, _ = self.worth
-        j = START + np.arange(start, end)
+        j = self.start + np.arange(start, end)
         m = j + 1 + nbinom.ppf(1 - self.delta, j + 1, 1 - q)
         alerts = np.maximum.accumulate((n1 + n0)[::-1])
         at: Array = np.searchsorted(alerts, m * (1 - LAST_DIGITS))
@@ -252,19 +268,59 @@ class ShareTest:
         return replace(self, effect=np.maximum(effect, 1.0))
 
     @property
+    def needs(self) -> int:
+        """Of how many rows the first test is; others: how many there must be."""
+        from scipy.stats import nbinom
+
+        q = self.worth[2]
+        if self.counts_alerts:
+            return self.start + 1 + int(nbinom.ppf(1 - self.delta, self.start + 1, 1 - q))
+        return math.ceil(math.log(self.delta) / math.log(q))
+
+    @property
     def reason(self) -> str:
         """Why no cut passed."""
-        n1, n0, q, _ = self.worth
-        least = math.ceil(math.log(self.delta) / math.log(q))
+        n1, n0, *_ = self.worth
+        n = n1 + n0
         if not self.counts_alerts:
-            return f"{self.metric.name} needs {least} rows of its class, found {(n1 + n0)[0]:.4g}"
-        first = self.sequence(0, 1)
-        found = (
-            f"the test that allows {START} needs more than there are"
-            if not len(first)
-            else f"of the {(n1 + n0)[first[0]]:.4g} of the first test {n0[first[0]]:.4g} are false"
+            return f"{self.metric.name} needs {self.needs} rows of its class, found {n[0]:.4g}"
+        found = f"there are {n[0]:.4g} rows"
+        for first in self.sequence(0, 1):
+            found = f"here {n0[first]:.4g} of {n[first]:.4g} are"
+        return (
+            f"the first test of {self.metric.name} is that at most {self.start} of {self.needs} "
+            f"alerts are false: {found}"
         )
-        return f"{self.metric.name} needs {least} alerts without a false one, and {found}"
+
+
+def with_more_rows(tests: list[ShareTest]) -> str:
+    """How many more rows of the same kind would do, as copies that do not depend on each other:
+    with some power, if any, or just."""
+    from scipy.special import ndtr, ndtri
+
+    test = next((test for test in tests if test.counts_alerts), None)
+    if test is None:
+        return ""
+    n = test.worth[0] + test.worth[1]
+    least = min(SEEN, n.max())
+    seen = n >= least
+    for power in (POWER, 0.0):
+        own = [replace(one, delta=ndtr(ndtri(one.delta) - power)) for one in tests]
+        k, most = 1.0, max(one.needs for one in own) / SEEN
+        while k < most:
+            k = math.ceil(11 * k) / 10
+            more = [replace(one, effect=one.effect / k).passed for one in own]
+            if (at := np.logical_and.reduce([seen, *more])).any():
+                A, S = test.sums[:, 1, -1]
+                return (
+                    f"; if more rows are as precise as the {n[at].max():.4g} highest scores, {k:g} "
+                    f"times as many would do: {math.ceil(k * A**2 / S)} positives"
+                )
+    best = np.where(seen, test.metric.of_every_cut(test.sums[0])[0], 0.0).max()
+    few = f"; the best {test.metric.name} of {least:.4g} alerts or more is {best:.4g}"
+    if best <= test.bound:
+        return f"{few}, so no number of rows of this kind would do"
+    return f"{few}: more rows and a greater first_test may do" if len(tests) == 1 else ""
 
 
 def squares_of_groups(owner: Array, value: Array, step: Array) -> Array:
@@ -358,9 +414,17 @@ def read_rate(negative_keep_rate: float | None, target_prior: Any, level: Any) -
 
 def find_within_limits(
     method: str, rows: Scored, metric: Target, limits: Limits | None, r: float,
-    owner: Array | None = None, **search: Any,
+    owner: Array | None = None, first_test: int | None = None, **search: Any,
 ) -> Thresholds:  # fmt: skip
     """Thresholds within limits, if there are any, of rows whose negatives were kept at rate r."""
+    if first_test is not None:
+        first_test = _checks.whole_number("first_test", first_test, 0)
+        bounds = limits.bounds if limits and limits.level else ()
+        if not any(m.name == "precision" for m, _ in bounds):
+            raise ValueError(
+                "first_test is for a precision on new rows: pass constraints={'precision': 0.5} "
+                "and confidence_level=0.9, or leave it out"
+            )
     metric = methods.of_labels(metric, rows.labels)
     if (limits or r < 1) and len(rows.labels) != 2:
         raise ValueError(
@@ -383,5 +447,5 @@ def find_within_limits(
         return methods.find_thresholds(method, whole, metric, **search)
     assert isinstance(metric, ClassMetric)
     bounds = tuple((own._of_labels(rows.labels), bound) for own, bound in limits.bounds)
-    limits = replace(limits, bounds=bounds)
+    limits = replace(limits, bounds=bounds, first_test=first_test)
     return methods.with_warnings("exact", limits.place(rows, metric, r, owner), rows, metric)

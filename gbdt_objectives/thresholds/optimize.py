@@ -292,7 +292,7 @@ class ThresholdStatistics:
         self, *, method: Literal["exact", "plugin"] | None = None,
         metric: str | ClassMetric = "qwk", target_prior: Mapping[Any, float] | None = None,
         constraints: Mapping[Any, float] | None = None, negative_keep_rate: float | None = None,
-        confidence_level: float | None = None,
+        confidence_level: float | None = None, first_test: int | None = None,
     ) -> Thresholds:  # fmt: skip
         """Thresholds of the rows added so far: arguments and errors of ``optimize_thresholds``.
 
@@ -304,7 +304,8 @@ class ThresholdStatistics:
         resolved = "exact" if limits else methods.resolve_method(method, target)
         chosen = _checks.choice("method", resolved, ("exact", "plugin"))
         methods.resolve_labels(self.labels, target)
-        return find_within_limits(chosen, self.bins(target_prior), target, limits, r)
+        bins = self.bins(target_prior)
+        return find_within_limits(chosen, bins, target, limits, r, first_test=first_test)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
@@ -368,7 +369,8 @@ def optimize_thresholds(
     counts: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
     metric: MetricArgument = "qwk", constraints: Mapping[Any, float] | None = None,
     negative_keep_rate: float | None = None, confidence_level: float | None = None,
-    groups: ArrayLike | None = None, n_starts: int = 4, random_state: RandomState = 0,
+    groups: ArrayLike | None = None, first_test: int | None = None, n_starts: int = 4,
+    random_state: RandomState = 0,
 ) -> Thresholds:  # fmt: skip
     """Thresholds that turn a score into ordered classes, for the best value of a metric.
 
@@ -425,6 +427,10 @@ def optimize_thresholds(
         are: neither its training rows nor out-of-fold scores, which are of other models.
     groups : array-like of shape (n,), optional
         With ``confidence_level``: the user or session of each row, 30 or more, if outcomes depend.
+    first_test : int >= 0, optional
+        With ``confidence_level``: how many false alerts the first test of a precision allows. None:
+        about those of 20 alerts, at least 2. With some 50 positives 2 finds a threshold more often;
+        a number chosen by the labels, or tried after another, breaks the promise.
     n_starts, random_state
         How many runs of Nelder-Mead there are (the best counts): midway between the labels, at the
         scores' quantiles of the label frequencies, then at random quantiles, with this seed.
@@ -494,5 +500,6 @@ def optimize_thresholds(
             own = _checks.group_numbers(groups, len(_checks.as_array("y_true", y_true)))
             owner = _checks.check_groups("groups", own[rows.order])
     return find_within_limits(
-        chosen, rows, target, limits, r, owner, **(search if chosen == "nelder-mead" else {})
-    )
+        chosen, rows, target, limits, r, owner, first_test,
+        **(search if chosen == "nelder-mead" else {}),
+    )  # fmt: skip

@@ -14,8 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from gbdt_objectives.calibration import BetaCalibrator, LogitCalibrator
 from tests.cases import each
 
-betacal = pytest.importorskip("betacal")
-
 
 def rows(seed, n=2000, a=0.6, b=1.4, c=0.3):
     """Probabilities whose calibration map is a beta map."""
@@ -41,6 +39,7 @@ def least_loss(p, y, *starts):
 @pytest.mark.parametrize("weighted", [False, True])
 @each("seed", range(10))
 def test_is_betacal_whose_optimiser_converges(monkeypatch, seed, weighted) -> None:
+    betacal = pytest.importorskip("betacal")
     p, y = rows(seed)
     w = np.random.default_rng(seed).integers(0, 4, len(y)) if weighted else None
     ours = BetaCalibrator().fit(p, y, w)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 import warnings
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,45 +32,29 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
 )
 from gbdt_objectives.calibration.calibrators import logistic_loss, minimize_convex
+from tests import contract
+from tests.calibration import checks
+from tests.calibration.checks import made, score_of
 from tests.cases import each, refusals_of, refused
+from tests.contract import LOG_ODDS
 from tests.estimators.checks import TAGS, check_all
 
-LOG_ODDS = [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator]
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 CALIBRATORS = each(
     "calibrator",
     [
-        ROCConvexHullCalibrator(),
+        *(kind() for kind in contract.CALIBRATORS.values()),
+        *(kind(input_space="margin") for kind in LOG_ODDS),
         ROCConvexHullCalibrator(m=10, prior=[0.9, 0.1], monotone=True),
         ROCConvexHullCalibrator(m=7, prior="base_rate"),
-        InterceptCalibrator(),
-        InterceptCalibrator(input_space="margin"),
-        LogitCalibrator(),
-        LogitCalibrator(input_space="margin"),
-        BetaCalibrator(),
-        BetaCalibrator(input_space="margin"),
-        SplineCalibrator(),
-        SplineCalibrator(input_space="margin"),
-        VennAbersCalibrator(),
     ],
     ids=str,
 )
 
 
-def made(n, seed=0):
-    """Probabilities that are too high and too spread, and labels."""
-    rng = np.random.default_rng(seed)
-    z = rng.normal(-2, 1, n)
-    return expit(2 * z + 4), (rng.random(n) < expit(z)).astype(int)
-
-
 @pytest.fixture
 def rows():
     return made(2000)
-
-
-def score_of(calibrator, probability):
-    return logit(probability) if "margin" in str(calibrator) else probability
 
 
 # --- ROCConvexHullCalibrator ----------------------------------------------------------------
@@ -290,16 +274,10 @@ def test_nothing_to_fit() -> None:
 # --- all ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("check", checks.CHECKS)
 @CALIBRATORS
-def test_weight_is_repetition(calibrator, rows) -> None:
-    p, y = rows
-    score = score_of(calibrator, p)
-    w = np.random.default_rng(1).integers(0, 4, len(y))
-    weighted = clone(calibrator).fit(score, y, w).predict(score)
-    copies = clone(calibrator).fit(np.repeat(score, w), np.repeat(y, w)).predict(score)
-    # sums in another order, and a spline's smoothness is searched for
-    rtol = 1e-7 if isinstance(calibrator, SplineCalibrator) else 1e-10
-    np.testing.assert_allclose(weighted, copies, rtol=rtol)
+def test_every_calibrator_keeps_the_contract(check, calibrator) -> None:
+    check(calibrator)
 
 
 @CALIBRATORS
@@ -317,33 +295,6 @@ def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows,
         calibrator = clone(calibrator).set_params(m=scale)
     other = clone(calibrator).fit(score, y, w * scale)
     np.testing.assert_allclose(other.predict(score), one.predict(score), rtol=1e-9, atol=1e-12)
-
-
-@CALIBRATORS
-def test_better_on_new_rows(calibrator) -> None:
-    p, y = made(20_000)
-    calibrated = clone(calibrator).fit(score_of(calibrator, p), y)
-    p, y = made(20_000, seed=1)
-    found = calibrated.predict(score_of(calibrator, p))
-    assert found.dtype == np.float64
-    assert found.shape == p.shape
-    assert brier_score(y, found) < brier_score(y, p) - 0.003
-    assert go.calibration.calibration_ratio(y, found) == pytest.approx(1, abs=0.05)
-
-
-@CALIBRATORS
-def test_clone_pickle_json_column(calibrator, rows) -> None:
-    p, y = rows
-    assert str(clone(calibrator)) == str(calibrator)
-    fitted = clone(calibrator).fit(score_of(calibrator, p), y)
-    new = score_of(calibrator, made(1000, seed=2)[0])
-    expected = fitted.predict(new)
-    pickled = pickle.loads(pickle.dumps(fitted))
-    for loaded in (pickled, type(calibrator).from_json(fitted.to_json())):
-        assert loaded.get_params() == fitted.get_params()
-        assert loaded.to_json() == fitted.to_json()
-        np.testing.assert_array_equal(loaded.predict(new), expected)
-    np.testing.assert_array_equal(fitted.predict(new[:, None]), expected)
 
 
 HULL = {
@@ -369,7 +320,7 @@ VENN = {
     "format": "gbdt_objectives.VennAbersCalibrator/1", "scores": [0.1, 0.4],
     "lower": [0, 0.2, 0.3], "upper": [0.2, 0.3, 1],
 }  # fmt: skip
-CLASS = {one.__name__: one for one in (ROCConvexHullCalibrator, VennAbersCalibrator, *LOG_ODDS)}
+CLASS = contract.CALIBRATORS
 
 
 def class_of(saved):
@@ -547,14 +498,16 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.abs(starts_of[2] - starts_of[1]).max() > 0.1  # it goes on from where that ended
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "served_folder.md"
+
+
+def test_every_calibrator_is_on_the_page_of_formats() -> None:
+    text = PAGE.read_text("utf-8")
+    missing = [name for name in contract.CALIBRATORS if f"| `{name}` |" not in text]
+    assert not missing, f"docs/served_folder.md does not say how to read {', '.join(missing)}"
+
+
 # --- what every calibrator is told ------------------------------------------------------------
-
-
-@CALIBRATORS
-def test_a_score_that_falls_where_the_label_rises_is_told(calibrator, rows) -> None:
-    p, y = rows
-    with pytest.warns(UserWarning, match="does not rise with the label"):
-        clone(calibrator).fit(score_of(calibrator, 1 - p), y)
 
 
 def test_candidates_for_a_falling_score_are_told(rows) -> None:

@@ -27,10 +27,11 @@ from gbdt_objectives.calibration import (
     choose_calibrator,
 )
 from gbdt_objectives.priors import correct_probability, pilot_keep_rates, resample_classes
+from tests import contract
 from tests.cases import each
 
 RATE = 0.1
-LOG_ODDS = [InterceptCalibrator(), LogitCalibrator(), BetaCalibrator(), SplineCalibrator()]
+LOG_ODDS = [kind() for kind in contract.LOG_ODDS]
 ONE_RATE = [ROCConvexHullCalibrator(), ROCConvexHullCalibrator(m=2), VennAbersCalibrator()]
 BINARY = LOG_ODDS + ONE_RATE
 

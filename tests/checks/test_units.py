@@ -13,16 +13,14 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.calibration import (
-    BetaCalibrator,
-    InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
-    SplineCalibrator,
     VennAbersCalibrator,
 )
 from gbdt_objectives.serving import ServedModel
 from gbdt_objectives.thresholds import Thresholds, ThresholdStatistics
 from tests.cases import each
+from tests.contract import LOG_ODDS
 
 _ROWS = np.random.default_rng(0)
 Z = _ROWS.normal(-1, 1.5, 400)
@@ -42,7 +40,7 @@ ANY_UNIT: dict[str, Callable[[Any], Any]] = {
 }
 OF_MARGINS: dict[str, Callable[[Any], Any]] = {
     kind.__name__: lambda score, kind=kind: kind(input_space="margin").fit(score, Y)
-    for kind in (InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator)
+    for kind in LOG_ODDS
 }
 
 

@@ -41,6 +41,7 @@ from gbdt_objectives.evaluation.performance import nested_error, row_losses, var
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, threshold_metric
 from gbdt_objectives.thresholds import methods
 from tests.cases import each, refusals, refused
+from tests.contract import SEVERAL
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -146,8 +147,7 @@ def test_score_and_folds_are_scikit_learns() -> None:
 
 
 METRICS = {
-    **{name: threshold_metric(name) for name in ("qwk", "linear", "kappa", "accuracy", "mae")},
-    **{name: threshold_metric(name) for name in ("macro_recall", "matthews", "macro_f1", "g_mean")},
+    **{name: threshold_metric(name) for name in SEVERAL},
     "cost": cost_metric(np.arange(16).reshape(4, 4) % 5),
 }
 

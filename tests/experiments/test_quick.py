@@ -129,6 +129,12 @@ QUICK = [
         says="within 0.03 of nominal",
     ),
     Quick(
+        "precision_start",
+        {"summary": 5 * 2 * 3 * 2},  # bounds, positives, rates, recalls
+        ("violated_after", "none_after", "reached_after"),
+        "violated in at most 0.13 of draws",
+    ),
+    Quick(
         "prior_uncertainty",
         {"summary": 3 * 3 * 2},  # models, priors, ways
         says="held-out rows, and true probabilities",

@@ -38,12 +38,49 @@ def everything(made: Objective, y: Any, f: Any, w: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def row_reference(
+    f: Array, w: Any, row: Row, hessian: Callable[[int, Any, Any], Any] | None = None, *,
+    by_row: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """What an objective must say of the margins ``f`` and weights ``w``, by the loss of one row.
+
+    It is all that the reference of a loss of single rows needs. ``row(i, z)`` is the loss of row i
+    at the margin z, without its weight: write it with functions of ``mp``, and read labels and
+    parameters with ``real``. ``hessian(i, z, slope)`` is the hessian that the loss declares, for
+    one that is not the second derivative. ``by_row`` says that the objective holds values of its
+    rows. The package's side is :func:`everything`.
+
+    How far the package may be off follows from the loss: margins round, and so do terms of the
+    gradient that cancel, which are as large as the second derivative, or as the gradient itself.
+    """
+    eps, least = precision(f)
+    v = [real(x) for x in weights_of(w, len(f))]
+    z = [real(x) for x in f]
+    losses, slopes, bends = (
+        [v[i] * mp.diff(lambda t, i=i: row(i, t), x, k) for i, x in enumerate(z)] for k in range(3)
+    )
+    h = (
+        bends
+        if hessian is None
+        else [
+            v[i] * hessian(i, x, slopes[i] / v[i] if v[i] else mp.mpf(0)) for i, x in enumerate(z)
+        ]
+    )
+    terms = [abs(g) + abs(b) for g, b in zip(slopes, bends, strict=True)]
+    far = [10 + abs(x) for x in z]
+    return near_all(
+        sum(losses), slopes, h, sum(v), far, eps, least, max(v), losses, by_row, terms,
+        sum(map(abs, losses)) + sum(terms),
+    )  # fmt: skip
+
+
 def expected(
     f: Array, w: Any, row: Row, hessian: Callable[[int, Any, Any], Any], *, by_row: bool = False,
     slack: Any = 10.0, terms: Callable[[int, Any], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same of a loss of rows: ``hessian`` gets the row, its margin and its gradient. ``terms``
-    is the sum of the absolute terms of a row's gradient, where they may cancel."""
+    """:func:`row_reference` of a loss whose rounding is known better: a margin that rounds by
+    ``slack`` more than its own size, and ``terms``, the sum of the absolute terms of a row's
+    gradient, where they may cancel."""
     eps, least = precision(f)
     v = [real(x) for x in weights_of(w, len(f))]
     losses, g, h, sizes = [], [], [], []
@@ -61,10 +98,13 @@ def expected(
 def near_all(
     total: Any, g: list[Any], h: list[Any], n: Any, far: list[Any], eps: float, least: float,
     heaviest: Any, floor: list[Any], by_row: bool = False, terms: list[Any] | None = None,
+    size: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
     """A margin rounds by EPS of itself when an offset is added, and exp makes that relative.
     ``floor``: losses of which differences of 50 digits are taken. ``terms``: the sums of the
-    absolute terms of the gradients, these themselves where nothing cancels."""
+    absolute terms of the gradients, these themselves where nothing cancels; ``size``: that of the
+    terms of the total."""
+    size = abs(total) if size is None else size
     top, sizes = max(far), g if terms is None else terms
 
     def near(values: list[Any], sizes: list[Any], eps: float, least: float) -> list[Near]:
@@ -75,12 +115,12 @@ def near_all(
 
     single = [near(g, sizes, 4e-7, 1e-30), near(h, h, 4e-7, 1e-30)]
     return {
-        "loss": Near(total, 20 * 1e-15 * top * abs(total) + 1e-280 * (1 + heaviest) if eps < 1e-10
-                     else 4e-6 * top * abs(total) + 1e-30),
+        "loss": Near(total, 20 * 1e-15 * top * size + 1e-280 * (1 + heaviest) if eps < 1e-10
+                     else 4e-6 * top * size + 1e-30),
         "gradient": near(g, sizes, eps, least), "hessian": near(h, h, eps, least),
         "bound": single, "called": single,
         "mean": Same(None) if by_row else Near(
-            total / n, (4e-6 if eps > 1e-10 else 2e-14) * top * abs(total) / n + least
+            total / n, (4e-6 if eps > 1e-10 else 2e-14) * top * size / n + least
         ),
     }  # fmt: skip
 
@@ -603,16 +643,7 @@ def own_reference(y_true: Any, margin: Any, sample_weight: Any, cost: Any) -> An
     def row(i: int, z: Any) -> Any:
         return c[i] * (z - y[i]) ** 2 / 2
 
-    found = expected(margin, sample_weight, row, lambda i, z, slope: c[i], by_row=True, slack=100)
-    for name in ("gradient", "bound", "called"):  # f - y cancels
-        del found[name]
-    v = [real(x) for x in weights_of(sample_weight, len(y))]
-    eps = precision(margin)[0] * 4
-    found["gradient"] = [
-        Near(v[i] * c[i] * (real(z) - y[i]), eps * v[i] * c[i] * (abs(real(z)) + abs(y[i])))
-        for i, z in enumerate(margin)
-    ]
-    return found
+    return row_reference(margin, sample_weight, row, by_row=True)
 
 
 def jax_loss(y: Any, f: Any, w: Any) -> Any:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from gbdt_objectives import metrics
+from gbdt_objectives.metrics.classes import NAMED
+from tests.contract import SEVERAL
 from tests.fuzz import __main__ as command, harness
+from tests.fuzz.exact import real
 from tests.fuzz.generators import Draw
+from tests.fuzz.metrics import DOWN, TWO, class_value
+from tests.fuzz.objectives import everything, of_rows, row_reference
 from tests.fuzz.table import TABLE
+from tests.strangers.poisson import poisson_objective
 
 KAPPA = next(check for check in TABLE if check.name == "metrics.quadratic_weighted_kappa")
 QUICK = tuple(check for check in TABLE if check.name != "objectives.objective_from_loss")
@@ -82,6 +90,45 @@ def test_a_refusal_must_be_one_of_the_same_argument() -> None:
     assert harness.try_example(says("rate must be above 0"), {"x": 1}, None)[0] == "refused"
     kind, _ = harness.try_example(says("y is wrong"), {"x": 1}, None)
     assert kind == "the refusal names another argument"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_metric_has_a_reference(name: str) -> None:
+    """With the right direction and number of classes, on counts that are all different."""
+    counts = [[5, 2], [3, 11]]
+    value, error = class_value(name, None, [[Fraction(n) for n in row] for row in counts])
+    assert not harness.Near(value, error).wrong(NAMED[name].of_counts(np.array(counts, float)))
+    assert (name in DOWN) is not NAMED[name].greater_is_better, "DOWN of tests/fuzz/metrics.py"
+    assert (name in TWO) is (name not in SEVERAL), "TWO of tests/fuzz/metrics.py"
+
+
+def draw_counts(draw: Draw) -> harness.Arguments:
+    n = draw.between(1, 10)
+    return of_rows(draw, draw.labels(n, 4)[0] + 3, np.clip(draw.margins(n, 30.0), -30, 30))
+
+
+def poisson(y_true, margin, sample_weight):
+    return everything(poisson_objective(), y_true, margin, sample_weight)
+
+
+def poisson_reference(y_true, margin, sample_weight):
+    y = [real(v) for v in y_true]
+    return row_reference(margin, sample_weight, lambda i, f: mp.exp(f) - y[i] * f)
+
+
+def test_a_stranger_s_reference_is_the_loss_of_a_row() -> None:
+    names = ("y_true", "margin", "sample_weight")
+    check = harness.Check("poisson", draw_counts, poisson, poisson_reference, names)
+    failures, tally = command.run(150, seed=0, table=(check,))
+    assert not failures, "\n".join(map(str, failures))
+    assert tally.compared["poisson"] > 100
+
+    def rounds_in_float32(**given):  # some digits less are noticed
+        found = poisson(**given)
+        return found | {"gradient": np.float32(found["gradient"])}
+
+    failures, _ = command.run(20, seed=0, table=(replace(check, call=rounds_in_float32),))
+    assert {failure.kind for failure in failures} == {"the values differ"}
 
 
 def test_a_public_name_without_a_reference_fails_the_command(monkeypatch, capsys) -> None:

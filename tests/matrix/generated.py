@@ -393,7 +393,9 @@ def numbers(value: Any, task: Task, depth: int = 0) -> Any:
                 return repr(value)
             return [*(predicted(getattr(value, way), task) for way in ways), *evaluations(value)]
     if hasattr(value, "to_json"):
-        return numbers(json.loads(value.to_json()), task, depth + 1)
+        document = json.loads(value.to_json())
+        document.pop("sha256", None)  # of the last bits, too
+        return numbers(document, task, depth + 1)
     if is_dataclass(value):
         return {one.name: numbers(getattr(value, one.name, None), task, depth + 1)
                 for one in fields(value)}  # fmt: skip

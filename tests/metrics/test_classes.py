@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,6 +142,18 @@ def test_the_classes_of_a_range() -> None:
     np.testing.assert_array_equal(go.qwk_metric((1, 4)).agree_labels([1, 2, 3, 4]), [1, 2, 3, 4])
     with pytest.raises(ValueError, match=r"labels are \[0, 1\], but the metric has label_range"):
         go.qwk_metric((1, 2)).agree_labels([0, 1])
+
+
+PAGES = {
+    "docstring of threshold_metric": str(go.metrics.threshold_metric.__doc__),
+    "docs/thresholds.md": (Path(__file__).parents[2] / "docs" / "thresholds.md").read_text("utf-8"),
+}
+
+
+@each("page", PAGES)
+def test_every_name_of_a_metric_is_documented(page: str) -> None:
+    missing = [name for name in classes.NAMED if f'"{name}"' not in PAGES[page]]
+    assert not missing, f"the {page} does not name {', '.join(missing)}"
 
 
 ELSEWHERE = {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
+from collections.abc import Callable
 from typing import Any
 
 import lightgbm as lgb
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import cohen_kappa_score, f1_score, log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
@@ -21,58 +19,34 @@ import gbdt_objectives as go
 from gbdt_objectives.metrics import Metric, RatioMetric
 from gbdt_objectives.objectives import IDENTITY
 from tests.cases import each
-from tests.contract import METRICS, MetricCase, softmax_gradient, squared_error
+from tests.contract import (
+    METRICS,
+    NAMED,
+    SEVERAL,
+    MetricCase,
+    softmax_gradient,
+    squared_error,
+    without_row,
+)
+from tests.metrics import checks
 
-every_metric = each("case", METRICS, ids=repr)
 OF_EACH_KIND = (
     "qwk-measured", "f-beta-cut", "weighted-logloss", "class_logloss-margin", "loss-qwk",
 )  # fmt: skip
 """A metric of each kind; what boosters do with all of one kind is the same."""
 
 
-@every_metric
-def test_weight_is_repetition_and_zero_is_absence(case: MetricCase) -> None:
-    y, p, w = case.rows(60)
-    at = np.repeat(np.arange(60), w.astype(int))
-    assert case.metric(y, p, w) == pytest.approx(case.metric(y[at], p[at]), rel=1e-12)
-    w[: len(w) // 3] = 0
-    keep = w > 0
-    assert case.metric(y, p, w) == pytest.approx(case.metric(y[keep], p[keep], w[keep]), rel=1e-12)
+def test_every_metric_has_a_row() -> None:
+    missing = without_row(Metric, "metrics", [case.metric for case in METRICS])
+    assert not missing, f"METRICS in tests/contract.py has no row of {', '.join(missing)}"
 
 
-@every_metric
-def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
-    y, p, w = case.rows(60)
-    assert case.metric(y, p, 7 * w) == pytest.approx(case.metric(y, p, w), rel=1e-12)
-    assert case.metric(y, p, np.full(60, 0.1)) == pytest.approx(case.metric(y, p), rel=1e-12)
-
-
-@each("case", [case for case in METRICS if case.metric.input_space == "margin"], ids=repr)
-def test_float32_rows_lose_only_their_rounding(case: MetricCase) -> None:
-    narrow = [values.astype(np.float32) for values in case.rows(5000)]
-    wide = [values.astype(np.float64) for values in narrow]
-    # terms of float32 are right to a few roundings of 6e-8 each, and are added up in float64
-    assert case.metric(*narrow) == pytest.approx(case.metric(*wide), rel=1e-6)
-
-
-@every_metric
-def test_direction(case: MetricCase) -> None:
-    y, p, _ = case.rows(400)
-    good, bad = case.metric(y, case.truth(y)), case.metric(y, p)
-    assert (good > bad) is case.metric.greater_is_better
-    assert isinstance(bad, float)
-
-
-@every_metric
-def test_is_a_value(case: MetricCase) -> None:
-    for thing in (case.metric, case.metric.xgboost, case.metric.lightgbm):
-        assert pickle.loads(pickle.dumps(thing)) == thing
-        assert copy.deepcopy(thing) == thing
-        assert hash(thing) == hash(copy.copy(thing))
-    assert case.metric.name == case.metric.xgboost.__name__ == case.metric.lightgbm.__name__
-    assert not set(case.metric.name) & {" ", ":"}  # XGBoost refuses them
-    estimator = xgb.XGBRegressor(eval_metric=case.metric.xgboost)
-    assert clone(estimator).get_params()["eval_metric"] == case.metric.xgboost
+@pytest.mark.parametrize("check", checks.CHECKS)
+@each("case", METRICS, ids=repr)
+def test_every_metric_keeps_the_contract(
+    check: Callable[[MetricCase], None], case: MetricCase
+) -> None:
+    check(case)
 
 
 @pytest.mark.slow
@@ -191,40 +165,6 @@ def test_a_scorer_passes_what_a_metric_reads_or_is_refused(metric, right, wrong,
         turned(model, X, y)
 
 
-@every_metric
-def test_a_scorer_takes_weights_that_are_routed_to_it(case: MetricCase) -> None:
-    routing = pytest.importorskip("sklearn.utils.metadata_routing", reason="since 1.3")
-    y, p, w = case.rows(80)
-
-    class Model(BaseEstimator):
-        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-            return self
-
-        def predict(self, X: Any) -> Any:
-            return p[X[:, 0]]
-
-        def predict_proba(self, X: Any) -> Any:
-            of_one = p.ndim == 1
-            return np.column_stack([1 - p, p])[X[:, 0]] if of_one else p[X[:, 0]]
-
-        decision_function = predict
-
-    half, X = np.arange(80) < 40, np.arange(80)[:, None]
-    sign = 1 if case.metric.greater_is_better else -1
-    expected = sign * case.metric(y[half], p[half], w[half])
-    assert expected != pytest.approx(sign * case.metric(y[half], p[half]), rel=1e-6)
-    with config_context(enable_metadata_routing=True):
-        assert routing.get_routing_for_object(case.metric).consumes("score", {"sample_weight"})
-        for scoring, key in (case.metric, "score"), ({"ours": case.metric}, "ours"):
-            fit = Model().set_fit_request(sample_weight=True)
-            known = {"cv": [(~half, half)], "error_score": "raise", "scoring": scoring}
-            found = cross_validate(fit, X, y, params={"sample_weight": w}, **known)
-            assert found[f"test_{key}"] == pytest.approx([expected], rel=1e-12)
-            found = cross_validate(fit, X, y, **known)  # without weights nothing changes
-            plain = sign * case.metric(y[half], p[half])
-            assert found[f"test_{key}"] == pytest.approx([plain], rel=1e-12)
-
-
 @pytest.mark.skipif(not SINCE_1_4, reason="metadata routing since 1.4")
 def test_routed_weights_reach_kappa_and_the_choice_of_a_grid() -> None:
     rng = np.random.default_rng(0)
@@ -274,7 +214,7 @@ def test_scorers_that_are_right_stay_so() -> None:
         LOG_ODDS(LinearRegression().fit(X, y), X, y)
 
 
-@each("name", ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"])
+@each("name", [name for name in SEVERAL if isinstance(NAMED[name], RatioMetric)])
 def test_a_metric_of_classes_stops_scores_and_places_thresholds(name: str) -> None:
     """One object: what boosters, scikit-learn and optimize_thresholds make of it agrees."""
     rng = np.random.default_rng(0)
@@ -344,22 +284,6 @@ def test_integers_are_classes_and_floats_are_scores() -> None:
         cut([0, 1], [0, 1], labels=[0, 1])
 
 
-@every_metric
-def test_loss_is_the_metric_for_places_that_only_minimise(case: MetricCase) -> None:
-    y, p, w = case.rows(60)
-    loss = case.metric.loss
-    assert not loss.greater_is_better
-    assert loss.input_space == case.metric.input_space
-    assert loss.loss == loss
-    if case.metric.greater_is_better:
-        assert loss.name == f"{case.metric.name}_loss"
-        assert loss(y, p, w) == 1 - case.metric(y, p, w)
-        scorer = make_scorer(loss, greater_is_better=False)
-        assert f"{case.metric.name}_loss" in repr(scorer)
-    else:
-        assert loss == case.metric
-
-
 @pytest.mark.parametrize(
     ("base", "method"), [(RatioMetric, "ratio_costs"), (Metric, r"sums\(rows\), or score")]
 )
@@ -367,27 +291,6 @@ def test_a_metric_of_ones_own_is_told_what_it_must_define(base: type[Metric], me
     own: Any = type("Own", (base,), {"name": "own", "greater_is_better": False})
     with pytest.raises(NotImplementedError, match=f"^Own must define {method}"):
         own()([0, 1, 1], [0, 1, 0])
-
-
-BAD = [
-    (lambda y, p, w: (y[:-1], p, None), "y_pred has 60 rows, but the labels have 59"),
-    (lambda y, p, w: (y, p, w[:-1]), "sample_weight has 59 rows"),
-    (lambda y, p, w: (y, np.where(p == p[0], np.nan, p), None), "y_pred must be finite"),
-    (lambda y, p, w: (np.where(y == y[0], np.inf, y), p, None), "y_true must be finite"),
-    (lambda y, p, w: (y, p, -w), "sample_weight must not be negative"),
-    (lambda y, p, w: (y, p, 0 * w), "sample_weight is 0 in all"),
-    (lambda y, p, w: ([], [], None), "y_true is empty"),
-    (lambda y, p, w: (y, p[:, None], None), r"y_pred must be (one-dimensional|\(n)"),
-    (lambda y, p, w: (y.astype(str), p, None), "y_true (must hold real numbers|has dtype <U)"),
-]  # fmt: skip
-"""What is wrong with labels, predictions and weights, and the message."""
-
-
-@every_metric
-def test_bad_input(case: MetricCase) -> None:
-    for change, message in BAD:
-        with pytest.raises((ValueError, TypeError), match=message):
-            case.metric(*change(*case.rows(60)))
 
 
 @pytest.mark.filterwarnings("ignore:y_true and y_pred hold one")

@@ -11,13 +11,19 @@ import xgboost as xgb
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
-from tests.contract import OBJECTIVES, OPTIONS, ObjectiveCase
+from gbdt_objectives.objectives import Loss
+from tests.contract import OBJECTIVES, OPTIONS, ObjectiveCase, without_row
 from tests.objectives import checks
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
 
 OF_EQUATIONS = [check for check in checks.CHECKS if check not in checks.OF_TRAINING]
+
+
+def test_every_loss_has_a_row() -> None:
+    missing = without_row(Loss, "objectives", [case.objective.equations for case in OBJECTIVES])
+    assert not missing, f"OBJECTIVES in tests/contract.py has no row of {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("case", [checks.marked(case) for case in OBJECTIVES])

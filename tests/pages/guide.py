@@ -270,8 +270,29 @@ def bounds_on_new_rows(page: Page) -> None:
             here, new = own.loc["on these rows"], own.loc["confidence level"]
             page.says(
                 f"| precision at least {bound} | {size} | {here.violated:.3f} | "
-                f"{new.violated:.3f} | {new.reached:.3f} |"
+                f"{new.violated:.3f} | {new.none:.3f} | {new.reached:.3f} |"
             )
+
+
+@CONSTRAINTS.check
+def start_of_the_tests(page: Page) -> None:
+    of, found = settings("precision_start"), results("precision_start")
+    bounds, recalls = of["bounds"], of["best_recalls"]
+    page.says(
+        f"one positive in {1 / of['base_rate']:.0f} (",
+        f"mean over bounds of {min(bounds)} to {max(bounds)} and a best recall of "
+        f"{min(recalls)} or {max(recalls)})",
+        "if there was no threshold",
+    )
+    means = found.groupby(["positives", "kept"]).mean(numeric_only=True)
+    for size, kept in ((50, 1), (200, 1), (2000, 1), (200, 0.05), (2000, 0.05)):
+        own = means.loc[size, kept]
+        none, reached = own.none_after + 1e-9, own.reached_after + 1e-9  # .0555 as in table.md
+        page.says(f"| {size} | {kept} | {none:.3f} | {reached:.3f} |")
+    page.says(
+        f"With 50 positives `first_test={of['least_false']}` leaves "
+        f"{means.loc[50, 1].none_before:.3f} without a threshold."
+    )
 
 
 TRAINING = Page(

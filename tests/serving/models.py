@@ -23,15 +23,11 @@ from sklearn.isotonic import IsotonicRegression
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.calibration import (
-    BetaCalibrator,
-    InterceptCalibrator,
     LogitCalibrator,
-    ROCConvexHullCalibrator,
-    SplineCalibrator,
     TemperatureCalibrator,
-    VennAbersCalibrator,
 )
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
+from tests.contract import CALIBRATORS
 
 ROWS, NEW_ROWS = 400, 450
 LIBRARIES = ("lightgbm", "xgboost")
@@ -239,9 +235,7 @@ LOG = go.objective(log_mean, link="log", intercept=0.3)
 SOFTMAX = go.objective(multinomial, link="softmax", outputs=3, intercept=[0.1, 0.2, -0.3])
 
 BINARY_CALIBRATORS: dict[str, Callable[[], Any]] = {
-    "default": lambda: None, "intercept": InterceptCalibrator, "logit": LogitCalibrator,
-    "beta": BetaCalibrator, "spline": SplineCalibrator, "hull": ROCConvexHullCalibrator,
-    "venn_abers": VennAbersCalibrator, "temperature": TemperatureCalibrator,
+    "default": lambda: None, **CALIBRATORS, "temperature": TemperatureCalibrator,
     "isotonic": lambda: IsotonicRegression(out_of_bounds="clip"),
 }  # fmt: skip
 WORDS = ["low", "mid", "high", "top, it is", "über", "f", "g", "h", "i", "j"]

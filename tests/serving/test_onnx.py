@@ -40,6 +40,7 @@ from gbdt_objectives.adapters import lightgbm as on_lgb, xgboost as on_xgb
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import Thresholds
 from tests.cases import each
+from tests.contract import CALIBRATORS
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -95,12 +96,6 @@ def decided(k: int, **extras: Any) -> Made:
     return booster(k, ("regression", "reg:squarederror")[k], latent), extras
 
 
-CALIBRATORS = (
-    "InterceptCalibrator", "LogitCalibrator", "BetaCalibrator", "SplineCalibrator",
-    "ROCConvexHullCalibrator", "TemperatureCalibrator",
-)  # fmt: skip
-
-
 def models() -> dict[str, Callable[[], Made]]:
     """Models by name, which are trained when they are asked for; most of both libraries."""
     pairs: dict[str, tuple[Any, Any]] = {
@@ -127,7 +122,7 @@ def models() -> dict[str, Callable[[], Made]]:
                 plain, negative_keep_rate=0.5, n_bags=2, average=average, calibrate=False
             )
             found[f"bags {average} {k}"] = partial(fitted, bags, event)
-        for name in CALIBRATORS:
+        for name in (*CALIBRATORS, "TemperatureCalibrator"):
             found[f"{name} {k}"] = partial(calibrated, name, plain, event)
         found[f"temperature {k}"] = partial(calibrated, "TemperatureCalibrator", plain, grade)
         found[f"shift {k}"] = partial(shifted, k)

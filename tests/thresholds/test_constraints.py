@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from fractions import Fraction
 from itertools import product
@@ -16,7 +17,7 @@ from sklearn.metrics import precision_score, recall_score
 from gbdt_objectives import ThresholdClassifier, apply_thresholds, optimize_thresholds
 from gbdt_objectives.metrics import cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics
-from gbdt_objectives.thresholds.constraints import START, ShareTest
+from gbdt_objectives.thresholds.constraints import Limits, ShareTest
 from tests.cases import each, refusals_of
 
 PROFIT = cost_metric([[0, 2], [0, -10]])
@@ -132,12 +133,12 @@ def test_metrics_are_those_of_scikit_learn():
 # the guarantee
 
 
-def of_top(y, x, rate=1.0, delta=0.1, name="precision"):
+def of_top(y, x, rate=1.0, delta=0.1, name="precision", start=2):
     """The test of the first rows, of no ties, given labels from the highest score down."""
     y = np.asarray(y)[::-1]
     factor = np.array([[1 / rate], [1.0]])
     C = np.stack([np.append(0, np.cumsum(y == k)) for k in (0, 1)]) * factor
-    return ShareTest(threshold_metric(name), x, np.stack([C, C * factor]), delta)
+    return ShareTest(threshold_metric(name), x, np.stack([C, C * factor]), delta, start)
 
 
 @each(
@@ -169,7 +170,7 @@ def test_p_values_are_binomial(positives, alerts, x, rate, p, limit):
 )
 def test_alerts_of_the_tests(x, rate, m):
     test = of_top([1] * 500 + [0] * 500, x, rate)
-    assert (1000 - test.sequence(-START, len(m) - START)).tolist() == m
+    assert (1000 - test.sequence(-2, len(m) - 2)).tolist() == m
     q = x / (x + rate * (1 - x))
     for j, least in enumerate(m):
         assert binom.cdf(j, least, 1 - q) <= 0.1 < binom.cdf(j, least - 1, 1 - q)
@@ -192,7 +193,7 @@ def test_weighted_rows_are_worth_fewer():
     statistics = ThresholdStatistics.of(y, score, sample_weight=w)
     bins = statistics.bins(None)
     sums = np.stack([bins.class_curve.C, bins.squares_below])
-    found = ShareTest(threshold_metric("precision"), 0.4, sums, 0.1).p_values(np.arange(40))
+    found = ShareTest(threshold_metric("precision"), 0.4, sums, 0.1, 2).p_values(np.arange(40))
     for i, t in enumerate(np.sort(score)):
         a, b = (w[(score >= t) & (y == k)] for k in (1, 0))
         b = b if len(b) else w[score == score[y == 0].max()]
@@ -238,13 +239,13 @@ def test_rates_by_order_statistics(metric, n, x, k90, k95):
             assert np.count_nonzero(wrong & counted) == k
 
 
-def chain(y, score, x, rate, delta):
+def chain(y, score, x, rate, delta, start):
     """The threshold of the fixed sequence, row by row, for scores without ties: the last that
     passed, or one of fewer alerts and as many positives."""
     order = np.argsort(-score)
     false, s, q = np.cumsum(y[order] == 0), score[order], x / (x + rate * (1 - x))
     found, m = {}, 1  # by the number of positives
-    for j in range(START, len(y)):
+    for j in range(start, len(y)):
         m = max(m, j + 1)
         while bdtr(j, m, 1 - q) > delta:
             m += 1
@@ -262,19 +263,43 @@ def sample(n=3000, seed=0, rate=1.0):
     return y[kept], score[kept]
 
 
+@each(
+    ("x", "rate", "start"),
+    [
+        (0.15, 1.0, 17), (0.3, 1.0, 14), (0.5, 1.0, 10), (0.8, 1.0, 4), (0.9, 1.0, 2),
+        (0.95, 1.0, 2), (0.7, 1.0, 6), (0.01, 1.0, 20), (0.5, 0.2, 4), (0.1, 0.05, 7),
+    ],
+)  # fmt: skip
+def test_the_first_test_follows_from_the_bound_and_the_rate(x, rate, start):
+    """False alerts among 20, rounded up; whatever the rows are."""
+    assert Limits((), 0.9).start(x, rate) == start
+    assert Limits((), 0.9, 5).start(x, rate) == 5
+
+
 @each("seed", range(4))
-@each(("x", "rate"), [(0.5, 1.0), (0.8, 1.0), (0.5, 0.2)])
-def test_precision_by_a_fixed_sequence(x, rate, seed):
+@each("first", [None, 0, 2, 30])
+@each(("x", "rate", "usual"), [(0.5, 1.0, 10), (0.8, 1.0, 4), (0.5, 0.2, 4)])
+def test_precision_by_a_fixed_sequence(x, rate, usual, first, seed):
     y, score = sample(seed=seed, rate=rate)
-    options = {"metric": "recall", "constraints": {"precision": x}, "confidence_level": 0.9}
+    options = {
+        "metric": "recall", "constraints": {"precision": x}, "confidence_level": 0.9,
+        "first_test": first,
+    }  # fmt: skip
+    try:
+        expected = chain(y, score, x, rate, 0.1, usual if first is None else first)
+    except ValueError:  # nothing passed
+        with pytest.raises(ValueError, match="cannot be kept"):
+            optimize_thresholds(y, score, negative_keep_rate=rate, **options)
+        return
     found = float(optimize_thresholds(y, score, negative_keep_rate=rate, **options))
-    expected = chain(y, score, x, rate, 0.1)
     assert ((score >= found) == (score > expected)).all()
     assert expected < found < expected + 4 * np.finfo(np.float32).eps * abs(expected)
     parts = [ThresholdStatistics.empty([0, 1]).add(y[k::3], score[k::3]) for k in range(3)]
     assert float(sum(parts).thresholds(negative_keep_rate=rate, **options)) == found
+    classifier = ThresholdClassifier(negative_keep_rate=rate, **options)
+    assert float(clone(classifier).fit(score, y).thresholds_) == found
     loose = float(optimize_thresholds(y, score, negative_keep_rate=rate, **options | {
-        "confidence_level": None}))  # fmt: skip
+        "confidence_level": None, "first_test": None}))  # fmt: skip
     assert loose < found
 
 
@@ -414,7 +439,7 @@ def test_the_design_effect_of_every_cut(metric):
     sums = np.stack(
         [rows.class_curve.C * factor[:, None], rows.squares_below * factor[:, None] ** 2]
     )
-    test = ShareTest(threshold_metric(metric), x, sums, 0.1).of_groups(
+    test = ShareTest(threshold_metric(metric), x, sums, 0.1, 2).of_groups(
         rows, factor, owner[rows.order], np.arange(sums.shape[-1])
     )
     v, share = factor[y] * w, x if metric in ("precision", "recall") else 1 - x
@@ -451,6 +476,109 @@ def test_new_rows_keep_the_bound(metric, x, most):
             violated[level] += bool(true[np.searchsorted(-z, -t, side="right") - 1] < x)
     assert violated[0.9] / 200 <= most
     assert violated[None] / 200 > 0.35
+
+
+def weak(n, seed, d=1.0, base=0.05):
+    """Rows, one in twenty positive, whose scores tell little."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < base).astype(int)
+    return y, rng.normal(size=n) + d * y
+
+
+def is_found(y, score, **options):
+    try:
+        optimize_thresholds(y, score, **{"metric": "recall", **LEVEL, **options})
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@each(("first", "least", "most"), [(None, 0, 20), (2, 40, 60)])
+def test_a_bound_is_found_with_two_hundred_positives(first, least, most):
+    """The tests started at two false alerts, and 47 of 100 draws had no threshold."""
+    options = {"constraints": {"precision": 0.15}, "first_test": first}
+    none = sum(not is_found(*weak(4000, seed), **options) for seed in range(100))
+    assert least <= none <= most
+
+
+def refusal(y, score, **options):
+    with pytest.raises(ValueError, match="cannot be kept on new rows") as error:
+        optimize_thresholds(y, score, **{"metric": "recall", **LEVEL, **options})
+    return str(error.value)
+
+
+@pytest.mark.slow
+@each(
+    ("x", "n", "d", "options"),
+    [
+        (0.15, 4000, 1.0, {}),
+        (0.3, 1000, 1.5, {}),
+        (0.9, 4000, 2.1, {}),
+        (0.5, 4000, 1.8, {"negative_keep_rate": 0.05}),
+        (0.3, 1000, 1.3, {"constraints": {"precision": 0.3, "false_positive_rate": 0.02}}),
+    ],
+)
+def test_as_many_rows_as_the_error_says_would_do(x, n, d, options):
+    """As copies of these rows, and mostly as new ones of the same population."""
+    options = {"constraints": {"precision": x}, **options}
+    rate = options.get("negative_keep_rate", 1)
+
+    def draw(n, seed):
+        y, score = weak(n, seed, d)
+        kept = (y == 1) | (np.random.default_rng(seed + 99).random(n) < rate)
+        return y[kept], score[kept]
+
+    again = []
+    for seed in range(60):
+        if len(again) == 12:
+            break
+        y, score = draw(n, seed)
+        if is_found(y, score, **options):
+            continue
+        said = refusal(y, score, **options)
+        remedy = re.search(r"([\d.]+) times as many would do: (\d+) positives", said)
+        if remedy is None:
+            assert "a greater first_test may do" in said or len(options["constraints"]) > 1
+            continue
+        k, positives = float(remedy[1]), int(remedy[2])
+        assert positives == np.ceil(k * y.sum())
+        if k == round(k):
+            assert is_found(y, score, counts=[round(k)] * len(y), **options)
+        again.append(is_found(*draw(round(positives / 0.05), seed + 1000), **options))
+    assert len(again) > 3
+    assert np.mean(again) > 0.6
+
+
+@each(
+    ("x", "y", "first", "says"),
+    [
+        (
+            0.5,
+            [0, 0, 1, 0, 0] * 40,
+            None,
+            "the best precision of 5 alerts or more is 0.25, so no",
+        ),
+        (
+            0.5,
+            [1, 0, 1, 0, 1, 0, 0, 1] * 40,
+            None,
+            "is 0.6: more rows and a greater first_test",
+        ),
+        (0.5, [1, 0, 1, 0, 1, 0, 0, 1] * 40, 0, "is 0.6: more rows and a greater first_test"),
+    ],
+)
+def test_what_more_rows_cannot_do(x, y, first, says):
+    """From the highest score down."""
+    options = {"constraints": {"precision": x}, "first_test": first}
+    assert says in refusal(y, -np.arange(len(y)), **options)
+
+
+def test_a_later_start_and_more_rows_find_a_precision_near_the_bound():
+    y = np.tile([1, 0, 1, 0, 1, 0, 1, 1, 0, 1], 300)
+    options = {"constraints": {"precision": 0.5}}
+    assert not is_found(y, -np.arange(3000.0), first_test=10, **options)
+    assert is_found(y, -np.arange(3000.0), first_test=100, **options)
 
 
 # what is refused
@@ -507,8 +635,16 @@ test_bad_arguments = refusals_of(
     ({"constraints": {"f1": 0.5}, **LEVEL}, "f_beta is no share of rows"),
     ({"constraints": {"precision": 1}, **LEVEL}, "precision cannot be known to be 1 in every row"),
     ({"constraints": {"alert_rate": 0.1}, "negative_keep_rate": 0.5, **LEVEL}, "nothing of all"),
-    ({**LEVEL}, "needs 7 alerts without a false one, and the test that allows 2 needs more than"),
-    ({"constraints": {"precision": 0.3}, **LEVEL}, "of the 7 of the first test 3 are false"),
+    ({**LEVEL}, "first test of precision is that at most 6 of 33 alerts are false: there are 10 r"),
+    ({"first_test": 1, **LEVEL}, "that at most 1 of 12 alerts are false: there are 10 rows"),
+    ({"constraints": {"precision": 0.3}, "first_test": 2, **LEVEL},
+     "at most 2 of 6 alerts are false: here 3 of 7 are; the best precision of 5 alerts or more is "
+     "0.6: more rows and a gr"),
+    ({"constraints": {"precision": 0.5}, "first_test": 2}, "first_test is for a precision on new"),
+    ({"constraints": {"recall": 0.5}, "first_test": 2, **LEVEL}, "first_test is for a precision"),
+    ({"constraints": None, "first_test": 2}, "first_test is for a precision on new rows: pass con"),
+    ({"first_test": -1, **LEVEL}, "first_test must be a whole number >= 0, found -1"),
+    ({"first_test": 2.0, **LEVEL}, "first_test must be a whole number", TypeError),
     ({"negative_keep_rate": 2}, "negative_keep_rate must be in"),
     ({"negative_keep_rate": 0.5, "target_prior": {0: 0.9, 1: 0.1}}, "are both given"),
     ({"y": [0, 1, 2] * 3 + [0]}, "constraints must be for two classes, found 3"),

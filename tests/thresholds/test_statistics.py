@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from gbdt_objectives.metrics import cost_metric, threshold_metric
+from gbdt_objectives.metrics import RatioMetric, cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
 from tests.cases import each, refusals_of
+from tests.contract import SEVERAL
 
 COST = cost_metric([[0, 1, 3, 3.5], [0.6, 0, 2, 4], [2.1, 1.2, 0, 1], [5, 4, 0.7, 0]])
-METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", COST]
+METRICS = [*(name for name in SEVERAL if isinstance(threshold_metric(name), RatioMetric)), COST]
 CASES = [("plugin", "qwk")] + [("exact", metric) for metric in METRICS]
 
 

@@ -1,0 +1,1 @@
+"""Where the tests of a promised precision start: a share of the draws with a threshold."""
