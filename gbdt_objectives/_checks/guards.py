@@ -18,6 +18,7 @@ import numpy as np
 from gbdt_objectives._checks import asked
 from gbdt_objectives._checks.arrays import to_host
 from gbdt_objectives._checks.asked import (
+    SILENT,
     Member,
     Sampling,
     Scoring,
@@ -31,7 +32,6 @@ from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 _RANDOM = np.random.default_rng
 
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
-SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 REWEIGHTING = {
     "class_weight": "", "class_weights": "", "auto_class_weights": "", "priors": "",
     "class_prior": "", "fit_prior": "true 1", "sampling_strategy": "", "scale_pos_weight": "1 1.0",

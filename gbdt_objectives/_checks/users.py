@@ -49,7 +49,7 @@ class Stack(list[tuple[str, FrameType]]):
     def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
         """Library and frame of the booster that calls us in one of these methods, if any."""
         for room, frame in self:
-            if frame.f_code.co_name in methods and room in _registry.NAMES:
+            if frame.f_code.co_name in methods and room in _registry.BY_NAME:
                 return room, frame
         return None, None
 
@@ -67,7 +67,7 @@ class Stack(list[tuple[str, FrameType]]):
     def cross_validation(self) -> Any:
         """What a library's ``cv`` further up trains, all folds; None if none does."""
         for room, frame in self:
-            if frame.f_code.co_name == "cv" and room in _registry.NAMES:
+            if frame.f_code.co_name == "cv" and room in _registry.BY_NAME:
                 seen = frame.f_locals
                 names = ("cvbooster", "booster", "cvfolds")
                 return next(seen[name] for name in names if name in seen)
@@ -75,13 +75,13 @@ class Stack(list[tuple[str, FrameType]]):
 
     def enclosing(self) -> Iterator[tuple[str, FrameType]]:
         """The frames of libraries that stand above our own, whatever is between."""
-        from_library = dropwhile(lambda at: at[0] not in _registry.NAMES, self)
-        return takewhile(lambda at: at[0] in _registry.NAMES, from_library)
+        from_library = dropwhile(lambda at: at[0] not in _registry.BY_NAME, self)
+        return takewhile(lambda at: at[0] in _registry.BY_NAME, from_library)
 
     def of_libraries(self) -> Iterator[tuple[str, FrameType]]:
         """The frames of libraries that stand directly above our own."""
-        above = takewhile(lambda at: at[0] in (*_registry.NAMES, "gbdt_objectives"), self)
-        return (at for at in above if at[0] in _registry.NAMES)
+        above = takewhile(lambda at: at[0] in (*_registry.BY_NAME, "gbdt_objectives"), self)
+        return (at for at in above if at[0] in _registry.BY_NAME)
 
     def training_above(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """The library whose ``train`` or ``cv`` stands above us, its locals, and those of the
@@ -89,7 +89,7 @@ class Stack(list[tuple[str, FrameType]]):
         library, seen = "", dict[str, Any]()
         for room, frame in self:
             function = frame.f_code.co_name
-            if room not in _registry.NAMES or function not in ("fit", "train", "cv"):
+            if room not in _registry.BY_NAME or function not in ("fit", "train", "cv"):
                 continue
             if function == "fit":
                 return library, seen, frame.f_locals
@@ -117,7 +117,7 @@ class Stack(list[tuple[str, FrameType]]):
         while frame is not None and frame.f_code.co_name not in EVALUATES:
             frame = frame.f_back
         room = "" if frame is None else frame.f_globals["__name__"].partition(".")[0]
-        if room in _registry.NAMES:
+        if room in _registry.BY_NAME:
             _registry.library(room).note(said, value, frame)
 
 

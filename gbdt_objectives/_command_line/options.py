@@ -327,14 +327,14 @@ def read_groups(table: FileTable, o: SimpleNamespace) -> Array | None:
 
 def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:
     """Weights in which each negative stands for those that were not kept."""
-    from gbdt_objectives.calibration.rows import stand_for
+    from gbdt_objectives.calibration.rows import LabelledRows
 
     if not rates:
         return w
     (rate,) = rates.values()
     if w is not None:
         Sampling(weights=w, positive=y == 1, rate=rate)
-    return stand_for(y, 1.0 if w is None else w, rate)
+    return LabelledRows.stand_for(y, 1.0 if w is None else w, rate)
 
 
 def weights_of_all(table: FileTable, o: SimpleNamespace, y: Array) -> Array | None:

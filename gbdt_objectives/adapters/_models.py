@@ -22,7 +22,7 @@ from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import Named, library_in_role
 from gbdt_objectives._rows.rows import dot
 from gbdt_objectives.calibration.calibrators import InterceptCalibrator
-from gbdt_objectives.calibration.rows import weigh_rows
+from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.priors import LogOddsShift
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def infer_shift(
     assert y is not None
     labels = _checks.vector("y", y).astype(np.float64)
     _checks.binary_labels("y", labels)
-    rows = weigh_rows(labels, z, sample_weight, "X", counts)
+    rows = LabelledRows.weighed(labels, z, sample_weight, "X", counts)
     share = dot(rows.weight, rows.y) / rows.weight.sum()
     if not 0 < share < 1:
         raise ValueError(

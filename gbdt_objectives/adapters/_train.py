@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, Training, to_host, warn
 from gbdt_objectives._checks.tables import listed
-from gbdt_objectives._registry import NAMES
+from gbdt_objectives._registry import BY_NAME
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives.adapters._arguments import Request
@@ -232,7 +232,7 @@ def train(library: TrainingLibrary, request: Request) -> Any:
 
 def may_change_data(callbacks: Sequence[Any]) -> bool:
     """Whether one of them is of the user's: those of the libraries leave the data alone."""
-    known = (*NAMES, "gbdt_objectives")
+    known = (*BY_NAME, "gbdt_objectives")
     return any(type(one).__module__.partition(".")[0] not in known for one in callbacks)
 
 

@@ -172,7 +172,7 @@ class Calibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
-        rows = _rows.score_rows("y", y, _checks.one_score(score), sample_weight)
+        rows = LabelledRows.of_scores("y", y, _checks.one_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
         is_margin = getattr(self, "input_space", "") == "margin"

@@ -30,7 +30,7 @@ from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._models import Library
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import last_step
+from gbdt_objectives.estimators._base import FitRows, last_step
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -124,7 +124,7 @@ def take_class_weight(
     if not (isinstance(weight, str) and weight == "balanced"):
         weight = _checks.class_weights("class_weight", weight, classes.tolist())
     w = compute_sample_weight(weight, position) * (1.0 if w is None else w)
-    return members, _base.check_weights(w, len(position), *regressors, name="class_weight")
+    return members, FitRows.check_weights(w, len(position), *regressors, name="class_weight")
 
 
 def check_labels_of_members(

@@ -346,7 +346,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             name="estimator", classes=classes, parameters=_base.all_parameters(self.estimator),
         )  # fmt: skip
         _base.check_told_classes(self.estimator, [*range(len(classes))])
-        w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
+        w = FitRows.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
 
     def _calibrates(self, rows: FitRows, rates: Mapping[Any, float]) -> bool:

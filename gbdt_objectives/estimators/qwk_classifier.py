@@ -281,10 +281,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, groups: Any, target: Any
     ) -> tuple[Members, FitRows]:
         """The rows, and the regressors without the class_weight that is in the rows' weights."""
-        X, given = _base.read_X_and_y(self, X, y)
+        X, given = FitRows.read_X_and_y(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        w = FitRows.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
         members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
@@ -330,7 +330,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if not len(given):
             raise ValueError("y is missing in all rows: thresholds need some rows with classes")
         labels = self.labels
-        classes = _base.ordered_classes(y, given) if labels is None else check_order(labels)
+        classes = FitRows.ordered_classes(y, given) if labels is None else check_order(labels)
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
         return classes, position

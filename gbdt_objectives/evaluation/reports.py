@@ -25,7 +25,8 @@ from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
 from gbdt_objectives._rows.rows import Shown
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
-from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
+from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier
+from gbdt_objectives.estimators._base import FitRows
 from gbdt_objectives.evaluation.performance import (
     metric_of_counts,
     normal_interval,
@@ -303,9 +304,9 @@ def _read_y(y: Any, labels: Array, n: int, sample_weight: Any, c: Any = 1) -> tu
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)
     _checks.same_length("y", true, "the rows of X", n)
-    w = _base.check_weights(sample_weight, n)
+    w = FitRows.check_weights(sample_weight, n)
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
-    _base.check_several_classes(labels[np.unique(true[w * c > 0])], "rows of weight above 0")
+    FitRows.check_several_classes(labels[np.unique(true[w * c > 0])], "rows of weight above 0")
     return true, w
 
 

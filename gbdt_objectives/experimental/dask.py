@@ -112,7 +112,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ...         model.fit(X, y, sample_weight=w, callbacks=fit.callbacks)
     ...         return fit.finished(model)
     """
-    for library in _registry.NAMES[::-1]:
+    for library in [*_registry.BY_NAME][::-1]:
         _registry.check_installed(library)
     from gbdt_objectives.distributed.dask._train import check_client, check_not_by_row
 

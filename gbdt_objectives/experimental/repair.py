@@ -28,7 +28,10 @@ from gbdt_objectives.calibration.calibrators import (
     InterceptCalibrator,
     LogitCalibrator,
 )
-from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    sampling_offset,
+)
 from gbdt_objectives.serving.objects import as_frame
 
 NewTrees = list[tuple[Array, list[int]]]
@@ -197,7 +200,7 @@ def repair_segments(
     labels = _checks.vector("y", y)
     _checks.same_length("y", labels, "X", X.shape[0])
     X = boost.as_trained(model, X)
-    rows = score_rows("y", labels, library.margin(model, X), sample_weight)
+    rows = LabelledRows.of_scores("y", labels, library.margin(model, X), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = rows.owners(groups)
     if not isinstance(rows.kept, slice):
@@ -207,7 +210,7 @@ def repair_segments(
     held = HeldOut(library, boost, model, X, columns, rows.y, rows.p, o, rows.w)
     n_trees, repaired = try_trees(held, splits, max_trees)
     as_is = held.loss(held.z)
-    gain, error = mean_and_error(as_is - repaired, held.w, owner)
+    gain, error = LabelledRows.mean_and_error(as_is - repaired, held.w, owner)
     moved = gain > error
     one, segments = np.zeros(len(held.y), int), segment_numbers(X, columns)
     losses = {

@@ -21,6 +21,7 @@ from gbdt_objectives._checks import (
     Scoring,
     Stack,
     Training,
+    asked as _calls,
     check_order,
     positions,
     shown,
@@ -29,7 +30,7 @@ from gbdt_objectives._checks import (
 from gbdt_objectives._checks.asked import may_undo
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, Shown, same_labels
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
+from gbdt_objectives._checks import Array, Layout, Stack, Training, asked as _calls, to_host
 from gbdt_objectives._checks.arrays import Domain
 from gbdt_objectives._checks.asked import may_undo
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST
 from gbdt_objectives._links import Link
 from gbdt_objectives._public import TOLD, NoAttribute, each_round, public
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import (
     HOST,
     Place,

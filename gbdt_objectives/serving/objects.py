@@ -19,7 +19,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import _checks, calibration
 from gbdt_objectives._checks import Array, column_names, shown
-from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
+from gbdt_objectives._registry import BY_NAME, ESTIMATORS, kind_of, library, name_of
 from gbdt_objectives._steps.steps import SavedAsJSON, plain, read_flag, read_numbers
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
@@ -414,8 +414,8 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         extras = {key: from_dict(tree[key]) for key in ("thresholds", "shift", "calibrator")}
         return ServedModel(restore(tree["model"], plan, folder), **extras)
     if name == "Booster":
-        if tree["library"] not in NAMES:
-            raise ValueError(f"library {tree['library']!r} is none of {', '.join(NAMES)}")
+        if tree["library"] not in BY_NAME:
+            raise ValueError(f"library {tree['library']!r} is none of {', '.join(BY_NAME)}")
         return library(tree["library"]).open_booster(str(folder / tree["file"]))
     if name in ESTIMATORS:
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
