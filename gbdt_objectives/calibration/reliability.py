@@ -430,7 +430,7 @@ class ReliabilityCurve:
     isotonic: bool = False
 
     @staticmethod
-    def of(
+    def _of(
         y_true: ArrayLike, probability: ArrayLike, n_bins: int,
         strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
         groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0,

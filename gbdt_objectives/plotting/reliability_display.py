@@ -265,7 +265,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = ReliabilityCurve.of(
+                curves[name] = ReliabilityCurve._of(
                     y_true, p, bins, strategy, level, sample_weight, groups, rate, counts
                 )
             except (ValueError, TypeError) as error:
