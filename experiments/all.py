@@ -69,6 +69,7 @@ STUDIES = (
     Study("threshold_study.rare", results="results/rare"),
     on_files("segment_thresholds"),
     on_files("ordinal_probabilities"),
+    Study("ordinal_probabilities.few_rows", ("{folder}",), "results/few_rows", None),
     on_files("ordinal_packages"),
     on_files("averaged_probabilities"),
     on_files("decisions"),

@@ -34,6 +34,7 @@ class Named:
     takes_start: bool = False  # whether a number that it starts at stays in the model: base_score
     no_default: str = ""  # what turns off the metric that it measures where nobody names one
     adds_start: str = ""  # how predictions get a start that differs by row
+    leaf_rows: str = ""  # the parameter of the fewest rows that a leaf may have, if that is many
     classifier_reads: tuple[int, ...] = ()  # for how many classes its own classifier reads margins
     classifier_misreads: str = ""  # what its own classifier does with all others
     cannot_train_alone: str = ""  # what one worker of several would do without sums over all
@@ -65,7 +66,8 @@ LIGHTGBM = Named(
     name="lightgbm", package="lightgbm", alias="lgb", title="LightGBM", floor="4.2",
     prefix="LGBM", margin_flag="raw_score", endings=(".txt",),
     rendering="metric.lightgbm as feval= or eval_metric=", wants_triple=True,
-    no_default='metric="None"', adds_start="add it to predict(X, raw_score=True)",
+    leaf_rows="min_child_samples", no_default='metric="None"',
+    adds_start="add it to predict(X, raw_score=True)",
     classifier_misreads="returns raw scores as probabilities under a custom objective such as",
     cannot_train_alone="train a different model: train on one machine, with XGBoost, or on Dask "
     "within lightgbm() of gbdt_objectives.experimental.dask, passing its objective and callbacks",
@@ -81,6 +83,7 @@ CATBOOST = Named(
 SKLEARN = Named(
     name="sklearn", package="sklearn.ensemble._hist_gradient_boosting", alias="sk",
     title="HistGradientBoosting", floor="1.2", prefix="HistGradientBoosting",
+    leaf_rows="min_samples_leaf",
     cannot_serve="its trees are not read here: pickle the estimator, or, to predict without this "
     "package, scikit-learn's own estimator that its to_sklearn() returns",
 )  # fmt: skip

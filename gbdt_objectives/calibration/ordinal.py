@@ -25,6 +25,7 @@ from gbdt_objectives._steps.steps import (
 )
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
+FIRST_SLOPE = 0.0  # its cost in BIC: experiments/ordinal_probabilities/few_rows.py
 PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes
 
 
@@ -37,6 +38,11 @@ class OrdinalCurve:
     def __call__(self, score: Array) -> Array:
         """Probabilities (n, K); beyond the scores seen in fitting they stay constant."""
         return evaluate(score, *self.steps)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all scores have the same probabilities."""
+        return bool(np.ptp(self.steps[0]["y"]) == 0)
 
 
 class LaterCurve:
@@ -61,8 +67,9 @@ def fit_ordinal_curve(
     position: Array, score: Array, w: Array | None, K: int, stretch: float = 1.0, n_models: int = 1
 ) -> OrdinalCurve:
     """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots,
-    pooled where it falls. Rows have weight above 0 and rising scores, of one model each; the curve
-    is for means of ``n_models`` with ``stretch``, and steeper."""
+    pooled where it falls; the first slope is for nothing. Rows have weight above 0 and
+    rising scores, of one model each; the curve is for means of ``n_models`` with ``stretch``, and
+    steeper."""
     v = np.ones(len(score)) if w is None else w.astype(np.float64)
     pool = number_pools(score, v)
     counts = np.bincount(pool * K + position.astype(np.intp), v, minlength=(pool[-1] + 1) * K)
@@ -71,13 +78,15 @@ def fit_ordinal_curve(
     W = counts.reshape(-1, K).sum(axis=1)
     objective = ordinal_logit_objective(K)
     best, least = np.zeros(len(W)), math.inf
-    for X in [np.ones((len(W), 1)), *bases(normal_scores(W), W)]:
+    q, constant = normal_scores(W), np.ones((len(W), 1))
+    line = [np.column_stack([constant, q])] if len(W) > 1 else []
+    for X in [constant, *(bases(q, W) or line)]:  # few scores have a line at least
         X = X[:, 1:]  # thresholds hold the constant
         f = isotonic(minimize_loss(objective, X, cells), W)
         loss, _ = cells.loss_and_slope(objective, f)
-        bic = 2 * loss + X.shape[1] * math.log(W.sum())
-        if bic < least:
-            best, least = f, bic
+        cost = FIRST_SLOPE + (X.shape[1] - 1) * math.log(W.sum()) if X.shape[1] else 0.0
+        if 2 * loss + cost < least:
+            best, least = f, 2 * loss + cost
     best *= steeper(np.cov(position, score, ddof=0, aweights=v), stretch, n_models)
     fitted: Any = objective.fitted(cells.y, best[cells.pool], cells.w).equations
     x = mean_scores(score.astype(np.float64), v, pool, W)

@@ -42,6 +42,7 @@ from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
 stop early on the rows that they hold out."""
+FEW_LEAVES = 10  # of the fewest rows: with more training rows a constant has another reason
 
 
 class Folds(NamedTuple):
@@ -407,11 +408,31 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         oof[held] = 0
         if self.verbose:
             folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
+        constant = np.zeros(len(members), int)  # folds in which a member could not split
         for (_, test), (of_fold, held_out, own) in zip(splits, folds, strict=True):
             models.append(of_fold)
+            constant += len(test) > 1 and np.ptp(held_out, axis=0) == 0
             oof[test] += held_out / times
             scores.append(own)
+        for (_, estimator), k in zip(members, constant.tolist(), strict=True):
+            if k:
+                self._tell_leaf_rows(estimator, rows, splits[0][0], f"{k} of {len(splits)} folds")
         return Folds(models, oof, np.concatenate(some), np.concatenate(scores))
+
+    def _tell_leaf_rows(self, estimator: Any, rows: FitRows, train: Array, where: str) -> None:
+        """Warn of a model that cannot split its few rows, if smaller leaves let it."""
+        library, model = library_inside(estimator), _base.fresh(estimator)
+        least = getattr(last_step(model), library.leaf_rows, None) if library is not None else None
+        if library is None or not isinstance(least, int) or not len(train) < FEW_LEAVES * least:
+            return
+        fewer, K, data = max(1, least // 4), len(rows.classes), rows.take(train)
+        last_step(model).set_params(**{library.leaf_rows: fewer})
+        if np.ptp(self._model_score(self._fit_model(model, data, K), data[0], K)) > 0:
+            warn(
+                f"estimator {type(last_step(model)).__name__} predicts one number for all rows in "
+                f"{where}: each leaf must have {library.leaf_rows}={least} of {len(train)} "
+                f"training rows; pass it {library.leaf_rows}={fewer}, with which it splits them"
+            )
 
     def _fit_models(
         self, members: Members, stops: Sequence[bool], rows: FitRows, folds: Folds
@@ -571,12 +592,22 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
         P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
         out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
-        of least BIC. A mean of models says more about the class than one, so b > 1 makes the curve
-        steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes best for QWK, not
-        the most probable ones. Columns are in the order of ``classes_``, 0 without rows.
+        of least BIC. A warning says where scores do not rise with the class, and so each row
+        gets the same probabilities. A mean of models says more about the class than one, so b > 1
+        makes the curve steeper for it (``docs/theory/qwk.md``). :meth:`predict` gives the classes
+        best for QWK, not the most probable ones. Columns are in the order of ``classes_``, 0
+        without rows.
         """
         score = self.predict_score(X)  # which says if it is not fitted
-        return np.asarray(self.probability_curve_(score))
+        p = np.asarray(self.probability_curve_(score))
+        curve = getattr(self.probability_curve_, "fitted", self.probability_curve_)
+        if getattr(curve, "is_flat", False):
+            warn(
+                "predict_proba gives each row the same probabilities, the shares of the classes: "
+                "the out-of-fold scores do not tell classes apart by more than chance, so train on "
+                "more rows or better features"
+            )
+        return p
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""

@@ -340,6 +340,7 @@ def optimize_decisions(
     y_true : array-like of shape (n,), optional
         The class of each row. :class:`TemperatureCalibrator` then calibrates the probabilities, and
         ``gain`` is measured: five times, rows are held out from both, as if rows were independent.
+        Those rules are fitted on fewer rows than this one, which may gain more.
     labels : array-like of shape (K,), optional
         The class of each column. None: 0..K-1.
     target_prior : mapping of label to probability, optional

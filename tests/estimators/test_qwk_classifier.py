@@ -934,3 +934,64 @@ def test_the_probability_curve_is_fitted_when_it_is_asked_for(data, monkeypatch)
     assert set(vars(again.probability_curve_)) == {"fitted"}  # no rows
     np.testing.assert_array_equal(again.predict_proba(data[0]), p)
     assert len(fits) == 1
+
+
+def few_rows(n: int, slope: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.digitize(slope * X[:, 0] + rng.normal(size=n), [-0.8, 0.3, 1.2])
+
+
+def test_the_same_probabilities_for_everybody_are_told() -> None:
+    X, y = few_rows(172, 0.0, 8)
+    with pytest.warns(UserWarning, match="do not rise with the class"):
+        model = QWKClassifier(Ridge(), cv=5).fit(X, y)
+    with pytest.warns(UserWarning, match="the same probabilities, the shares of the classes"):
+        P = model.predict_proba(X)
+    np.testing.assert_allclose(P[0], np.bincount(y) / 172, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 5])
+@pytest.mark.filterwarnings("ignore:out-of-fold kappa")
+def test_a_weak_slope_is_not_dropped(seed: int) -> None:
+    """By BIC alone it was: its log loss on new rows is less with the slope."""
+    X, y = few_rows(172, 0.33, seed)
+    trees = lgb.LGBMRegressor(n_estimators=30, learning_rate=0.05, num_leaves=4, verbose=-1)
+    P = QWKClassifier(trees, early_stopping_rounds=None).fit(X, y).predict_proba(X)
+    assert np.ptp(P, axis=0).max() > 0.1
+
+
+def test_many_rows_of_one_score_have_a_slope() -> None:
+    """No spline has its knots there."""
+    score = np.sort(np.r_[np.zeros(180), np.arange(1.0, 21)])
+    position = np.r_[np.arange(180) % 3 > 1, np.ones(20)].astype(float)
+    curve = fit_ordinal_curve(position, score, None, 2)
+    assert curve(np.array([20.0]))[0, 1] > curve(np.array([0.0]))[0, 1] + 0.2
+
+
+@pytest.mark.parametrize(("least", "said"), [(40, 10), (20, None)])
+def test_models_that_cannot_split_their_few_rows_say_what_to_pass(least, said) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(75, 3))
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=75), [-0.5, 0.5])
+    trees = lgb.LGBMRegressor(min_child_samples=least, verbose=-1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        QWKClassifier(trees).fit(X, y)
+    found = [str(one.message) for one in told if "predicts one number" in str(one.message)]
+    assert len(found) == (said is not None)
+    if said is not None:
+        assert f"in 5 of 5 folds: each leaf must have min_child_samples={least} of 60" in found[0]
+        assert f"pass it min_child_samples={said}" in found[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            typed = clone(trees).set_params(min_child_samples=said)
+            assert QWKClassifier(typed).fit(X, y).score(X, y) > 0.5
+
+
+def test_features_that_say_nothing_are_not_blamed_on_the_size_of_leaves() -> None:
+    y = np.arange(60) % 3
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        QWKClassifier(lgb.LGBMRegressor(min_child_samples=40, verbose=-1)).fit(np.ones((60, 2)), y)
+    assert not [one for one in told if "each leaf must have" in str(one.message)]

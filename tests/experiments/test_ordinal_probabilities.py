@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from experiments.ordinal_probabilities import __main__ as experiment
+from experiments.ordinal_probabilities import __main__ as experiment, few_rows
+from gbdt_objectives.calibration import ordinal
 
 pytestmark = pytest.mark.slow
 
@@ -24,3 +25,11 @@ def test_differences_are_paired_with_their_rival() -> None:
     assert found.loc[("log_loss", "ordinal logit"), "verdict"] == "worse"
     assert found.loc[("log_loss", "curve of QWK"), "difference"] == pytest.approx(0.25)
     assert found["se"].max() == pytest.approx(0)
+
+
+def test_few_rows_runs_in_small(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(ordinal, "FIRST_SLOPE", ordinal.FIRST_SLOPE)  # which it sets
+    assert few_rows.main(["--quick", "--output", str(tmp_path / "out")]) == 0
+    found = pd.read_csv(tmp_path / "out" / "cells.csv")
+    assert len(found) == 2
+    assert (found["none"] > 0).all()

@@ -139,8 +139,8 @@ def thresholds(page: Page) -> None:
     )
     found = results("early_stopping", "differences").query("arm == 'auto' and booster == 'both'")
     page.says(
-        f"On {len(found)} data sets this adds {found.qwk.mean():.3f} of kappa to 100 rounds in the "
-        f"mean, and none loses more than {-found.qwk.min():.3f} ("
+        f"On the study's {len(found)} data sets this adds {found.qwk.mean():.3f} of kappa to 100 "
+        f"rounds in the mean of both, and none loses more than {-found.qwk.min():.3f} ("
     )
     ahead, files, behind, which = recipes()
     kinds = {
