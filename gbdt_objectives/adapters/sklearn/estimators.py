@@ -105,8 +105,14 @@ class Fitting(_estimators.Fitting):
                 f"warm_start=True goes on from a fit of objective={before!r}, whose margins "
                 f"loss={estimator.loss!r} would misread: keep objective, or pass warm_start=False"
             )
-        if not self.is_ours:
-            return
+        if self.is_ours:
+            self.check_objective()
+            self.check_stopping()
+            bridge()
+
+    def check_objective(self) -> None:
+        """Raise for what an objective or a metric of ours does not go with."""
+        estimator, objective, given = self.estimator, self.objective, self.estimator.objective
         if objective is not None and estimator.loss != LOSSES[self.role]:
             raise ValueError(f"loss={estimator.loss!r} and objective={given!r}: leave one out")
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
@@ -120,6 +126,10 @@ class Fitting(_estimators.Fitting):
                 f"scoring={estimator.scoring!r} is given, but early stopping looks at eval_metric"
                 f"{', and would misread scores' * score}: leave scoring out"
             )
+
+    def check_stopping(self) -> None:
+        """Raise unless early stopping is on for a metric, and has the values that it needs."""
+        estimator, objective, given = self.estimator, self.objective, self.estimator.objective
         rows = len(self.given["y"])
         stops = rows > 10_000 if estimator.early_stopping == "auto" else estimator.early_stopping
         if self.metric is not None and not stops:
@@ -137,7 +147,6 @@ class Fitting(_estimators.Fitting):
                 "early_stopping=False, or eval_metric=, and X_val and y_val to fit (scikit-learn "
                 "1.7 or newer)"
             )
-        bridge()
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         X, y = (self.given.get(name) for name in ("X_val", "y_val"))
