@@ -80,6 +80,7 @@ STUDIES = (
     Study("negative_downsampling", ("files", "{folder}"), "results/files", ("files",)),
     on_files("bag_averages"),
     on_files("averaged_models"),
+    on_files("five_bags"),
     on_files("curvature"),
     Study("delayed_labels"),
     on_files("focal"),

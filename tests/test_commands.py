@@ -372,7 +372,7 @@ class TestFiles:
         for text, words in {
             "sep=;\ny;p\n1;2\n1\n": "has 1 values in line 4", "sep=;\n": "excel.csv is empty",
             "sep=;\n\ny;p\n": "starts with a blank line", "": "excel.csv is empty",
-            "sep=;;\ny;p\n1;2\n": "it has sep=;;, separated by ','",
+            "sep=;;\ny;p\n1;2\n": "begins with 'sep=;;': write one character after sep=",
         }.items():  # fmt: skip
             Path("excel.csv").write_text(text)
             assert words in refused(f"thresholds excel.csv {known}")

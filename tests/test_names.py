@@ -22,37 +22,36 @@ from gbdt_objectives._names import ELSEWHERE, ROOMS, all_names
 from tests.cases import each
 
 ARGUMENTS: list[tuple[Any, str, str]] = [
-    (go.QWKClassifier, "thresholds", "method="),
-    (go.CalibratedClassifier, "method", r"LogitCalibrator\(\) for 'sigmoid'.* for 'isotonic'"),
-    (go.CalibratedClassifier, "base_estimator", "estimator="),
-    (go.DownsampledClassifier, "base_estimator", "estimator="),
-    (go.DownsampledClassifier, "n_estimators", "n_bags="),
-    (go.DownsampledClassifier, "sampling_strategy", "negative_keep_rate="),
+    (go.CalibratedClassifier, "method", r"LogitCalibrator\(\) for 'sigmoid'.* for 'isotonic'$"),
+    (go.CalibratedClassifier, "classifier", "write estimator=$"),
+    (go.DownsampledClassifier, "n_estimators", "write n_bags=$"),
     (go.ThresholdClassifier, "thresholds", "apply_thresholds"),
-    (go.negative_downsample, "seed", "random_state="),
-    (go.negative_downsample, "rate", "negative_keep_rate="),
+    (go.negative_downsample, "seed", "write random_state=$"),
+    (go.negative_downsample, "sampling_rate", "write negative_keep_rate=$"),
+    (go.optimize_thresholds, "initial_coef", "leave it out"),
+    (go.quadratic_weighted_kappa, "weights", "'quadratic'; .* sample_weight="),
+    (go.qwk_metric, "n_classes", r"write label_range=\(lowest, highest\)$"),
+    (evaluation.estimate_performance, "scoring", "write metric=$"),
+    (evaluation.estimate_performance, "alpha", "write confidence_level=1 - alpha$"),
+    (go.cross_validate_thresholds, "n_splits", "write cv=$"),
+]
+
+MAYBE: list[tuple[Any, str, str]] = [
+    (go.QWKClassifier, "thresholds", "method="),
+    (go.DownsampledClassifier, "sampling_strategy", "negative_keep_rate="),
     (go.negative_downsample, "ratio", "negative_keep_rate="),
-    (go.negative_downsample, "sampling_strategy", "negative_keep_rate="),
     (go.optimize_thresholds, "n_classes", "labels="),
     (go.optimize_thresholds, "y_pred", "score="),
-    (go.optimize_thresholds, "initial", "leave it out"),
-    (go.optimize_thresholds, "initial_coef", "leave it out"),
     (go.thresholds.fit_segment_shift, "groups", "segments="),
     (go.thresholds.fit_segment_shift, "handle_unseen", "handle_unknown="),
-    (go.quadratic_weighted_kappa, "weights", "squared; .* sample_weight="),
-    (go.qwk_objective, "labels", "y_true=.*label_range="),
-    (objectives.kappa_objective, "labels", "y_true=.*label_range="),
+    (go.qwk_objective, "labels", "y_true="),
+    (objectives.kappa_objective, "weights", "cost="),
     (go.extended_qwk_metric, "labels", "y_true="),
     (go.focal_objective, "num_class", "n_classes="),
-    (go.ordinal_logit_objective, "num_class", "n_classes="),
     (go.ordinal_logit_objective, "labels", "n_classes="),
     (calibration.expected_calibration_error, "bins", "n_bins="),
-    (calibration.reliability_bins, "bins", "n_bins="),
-    (evaluation.estimate_performance, "scoring", "metric="),
-    (evaluation.compare_performance, "scoring", "metric="),
-    (go.cross_validate_thresholds, "n_splits", "cv="),
-    (go.cross_validate_thresholds, "folds", "cv="),
 ]
+"""Words of several meanings, or that are spelt nearly as ours."""
 
 
 @each(("thing", "argument", "remedy"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", None))
@@ -60,6 +59,15 @@ def test_what_is_this_argument_called(thing: Any, argument: str, remedy: str) ->
     assert argument not in inspect.signature(thing).parameters
     found = f"^{thing.__name__} has no argument '{argument}': .*{remedy}"
     with pytest.raises(TypeError, match=found):
+        thing(**{argument: "quadratic"})
+
+
+@each(("thing", "argument", "near"), MAYBE, ids=lambda a: getattr(a, "__name__", None))
+def test_a_word_that_is_not_certain_gets_pythons_error_and_the_nearest(
+    thing: Any, argument: str, near: str
+) -> None:
+    python = rf"^{thing.__name__}\(\) got an unexpected keyword argument '{argument}'; its "
+    with pytest.raises(TypeError, match=rf"{python}.*\b{near}"):
         thing(**{argument: "quadratic"})
 
 
@@ -107,9 +115,12 @@ def test_the_root_says_where_a_name_is(name: str) -> None:
 
 @each(("other", "ours"), ELSEWHERE.items())
 def test_names_of_the_field_lead_to_ours(other: str, ours: str) -> None:
+    is_sure, other = not other.endswith("?"), other.rstrip("?")
     assert other not in all_names()
+    place = re.escape(all_names()[ours])
+    said = f"here that is {place}$" if is_sure else rf"did you mean {place}\?$"
     for module in ("gbdt_objectives", "gbdt_objectives.priors"):
-        with pytest.raises(ImportError, match=rf"here that is {re.escape(all_names()[ours])}$"):
+        with pytest.raises(ImportError, match=said):
             exec(f"from {module} import {other}")
 
 

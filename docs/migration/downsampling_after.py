@@ -5,7 +5,7 @@ from gbdt_objectives import DownsampledClassifier
 
 def train(X, y):
     model = lgb.LGBMClassifier(n_estimators=60, num_leaves=6, n_jobs=1, verbose=-1)
-    return DownsampledClassifier(model, negative_keep_rate=0.05, random_state=42).fit(X, y)
+    return DownsampledClassifier(model, 0.05, n_bags=1, random_state=42).fit(X, y)
 
 
 def run(X, y, X_test):

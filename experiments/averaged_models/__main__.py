@@ -91,11 +91,14 @@ def arms(settings: dict[str, Any], seed: int) -> Iterator[tuple[tuple[Any, ...],
 
 
 def measured(model: Any, train: Any, test: Any) -> dict[str, float]:
-    p = model.fit(*train).predict_proba(test[0])[:, 1]
+    return judged(model.fit(*train).predict_proba(test[0])[:, 1], test[1])
+
+
+def judged(p: Array, y: Array) -> dict[str, float]:
     return {
-        "log_loss": log_loss(test[1], np.clip(p, 1e-15, 1 - 1e-15)),
-        "average_precision": average_precision_score(test[1], p),
-        "mean_ratio": p.mean() / test[1].mean(),
+        "log_loss": log_loss(y, np.clip(p, 1e-15, 1 - 1e-15)),
+        "average_precision": average_precision_score(y, p),
+        "mean_ratio": p.mean() / y.mean(),
     }
 
 

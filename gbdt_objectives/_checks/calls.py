@@ -104,11 +104,12 @@ def explain(
 ) -> Exception | None:
     """The error to raise in place of this one, None for itself: what to write where the call does
     not fit the signature, or what columns a library has refused. Says if arguments are swapped."""
-    if isinstance(error, TypeError) and PYTHONS.search(str(error)):
+    is_ours = is_raised_here(error)
+    if isinstance(error, TypeError) and not is_ours and PYTHONS.search(str(error)):
         return TypeError(say_call(function, args, kwargs) or str(error))
     parameters = parameters_of(function)
     given = dict(zip(parameters, args, strict=False)) | kwargs
-    said = None if is_raised_here(error) else explained(given, error, is_fit(function, parameters))
+    said = None if is_ours else explained(given, error, is_fit(function, parameters))
     if isinstance(said or error, TypeError | ValueError):
         say_order(said or error, given, order_of(parameters))
     return said
@@ -162,11 +163,13 @@ def say_call(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any])
             fit = signature(kind.fit).parameters if hasattr(kind, "fit") else ()
             elsewhere = {key: f"pass it to fit, {key}=" for key in fit}
         else:
-            made = {key for base in kind.__mro__[:-1] for key in signature(base).parameters}
+            bases = kind.__mro__[:-1] if hasattr(kind, "fit") else ()  # results are not made
+            made = {key for base in bases for key in signature(base).parameters}
             where = f"write it where the object is made, {kind.__name__}"
             elsewhere = {key: f"{where}({key}=...)" for key in made}
             name = f"{kind.__name__}.{name}"
     row = function.__qualname__.removesuffix(".__init__")
+    row = name if "<locals>" in row else row
     return misplaced(name, row, len(args), kwargs, parameters, elsewhere, doc or "")
 
 

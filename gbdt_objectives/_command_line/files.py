@@ -240,6 +240,9 @@ def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others:
     with _open(path) as file:
         first = file.readline()
         said = re.fullmatch(r'("?)sep=(.)\1\s*', first)  # as Excel writes it
+        if first.strip().strip('"').startswith("sep=") and not said:
+            found = shown(first.strip())
+            raise InputError(f"{path} begins with {found}: write one character after sep=, as ;")
         separator = delimiter or (said[2] if said else "\t" if path.endswith(".tsv") else ",")
         reader = csv.reader(filter(None, chain([first], file)), delimiter=separator, strict=True)
         if said:
@@ -248,7 +251,8 @@ def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others:
             header = next(reader, [])
             if not header:
                 found = "starts with a blank line" if reader.line_num > bool(said) else "is empty"
-                raise InputError(f"{path} {found}: its first line must name the columns")
+                which = "the line below sep=" if said else "its first line"
+                raise InputError(f"{path} {found}: {which} must name the columns")
             other = next((f": give --delimiter ${c!r}" for c in ",;\t|" if c in header[0]), "")
             _check_names(path, header, used, others, f", separated by {separator!r}{other}")
             places = [k for k, name in enumerate(header) if others or name in used]

@@ -17,7 +17,7 @@ import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.calls import SWAPPED
-from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._checks.spellings import counterpart, nearest
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import FileTable, InputError, doing, told
 from gbdt_objectives.metrics.classes import NAMED
@@ -58,17 +58,23 @@ def usage_in_one_line() -> Iterator[None]:
         said = " ".join(error.format_message().split()).rstrip(".")
         said = re.sub(r"not a valid (float|integer)$", "no number", said)
         where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
-        if isinstance(error, click.NoSuchOption) and (instead := option_for(error)):
-            said, where = f"No such option {error.option_name!r}", f": {instead}"
+        if isinstance(error, click.NoSuchOption):
+            instead, near = option_for(error)
+            said, where = (
+                f"No such option {error.option_name!r}",
+                (f": {instead}" if instead else f"; the nearest are {near}{where}"),
+            )
         raise InputError(f"{said}{where}") from error
 
 
-def option_for(error: click.NoSuchOption) -> str:
-    """What an option of other tools is called here, or ""."""
+def option_for(error: click.NoSuchOption) -> tuple[str, str]:
+    """What to write for an option of other tools, or "", and the options that are nearest."""
     word, command = error.option_name.lstrip("-").replace("-", "_"), error.ctx.command  # type: ignore[union-attr]
     options = {str(p.name): p.opts[-1] for p in command.params if p.opts[-1].startswith("--")}
-    said = f"write {word}=" if word in options else counterpart(str(command.name), word, options)
-    return re.sub(r"(\w+)='?(\w*)'?", lambda at: f"{options[at[1]]} {at[2]}".strip(), said)
+    name = str(command.name)
+    said = f"write {word}=" if word in options else counterpart(name, word, options)
+    said = re.sub(r"(\w+)='?(\w*)'?", lambda at: f"{options[at[1]]} {at[2]}".strip(), said)
+    return said, ", ".join(options[one] for one in nearest(name, word, options))
 
 
 class Commands(click.Group):

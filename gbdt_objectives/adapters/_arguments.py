@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Layout, Training, warn
-from gbdt_objectives._checks.spellings import unknown_argument
+from gbdt_objectives._checks.spellings import counterpart, unexpected
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY, Named
 from gbdt_objectives._rows.rows import ArrayValue
@@ -55,10 +56,15 @@ class Request:
         check_data("data", self.data, kind)
         taken = passed_on(kind, function)
         for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
-            written = library.instead.get(name) or unknown_argument(function, name, [*OURS, *taken])
+            known = [key for key in (*OURS, *taken) if key not in library.instead]
+            known = [key for key in known if function == "train" or key not in ("evals", "metrics")]
+            written = library.instead.get(name) or counterpart(function, name, known)
             if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
                 written = WRAPPED
-            raise TypeError(f"{function}() got {name}=: {written}")
+            elif not written and _is_parameter(self, library, name):
+                written = f"a parameter of the booster belongs into params, {{{name!r}: ...}}"
+            said = f"{function}() got {name}=: {written}" if written else ""
+            raise TypeError(said or unexpected(function, function, name, known))
         if not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
         if objective is None and params.get("objective") is not None:
@@ -72,7 +78,7 @@ class Request:
         if rounds is not None:
             _checks.whole_number("early_stopping_rounds", rounds, 1)
         if function == "cv" and others.get("metrics"):
-            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
+            raise TypeError("cv() got metrics=: write metric=; nothing else is measured")
         _check_evals(evals, parses_names=library.parses_names)
         if metric is None and evals:
             raise ValueError("evals is given but metric is None: nothing would be measured on them")
@@ -95,6 +101,17 @@ THEIRS = frozenset((
     "dtrain", "train_set", "obj", "maximize", "feval", "custom_metric", "valid_sets", "valid_names",
 ))  # fmt: skip
 """The arguments of ``train``, and those of the boosters' own that it has under other names."""
+
+
+def _is_parameter(request: Request, library: TrainingLibrary, name: str) -> bool:
+    """Whether the booster takes an argument of ``train`` as one of its parameters."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            library.check(request, {name: request.others[name]}, ())
+    except Exception:  # whatever it says of the parameter, it is none to write there
+        return False
+    return True
 
 
 def passed_on(kind: type, function: str) -> set[str]:

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Layout, Training, warn
-from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._checks.spellings import counterpart, say_nearest
 from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
@@ -402,15 +402,15 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         estimator, of_rows = fit.__self__, ""
         if getattr(first_given(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
-        kind, known = type(estimator).__name__, ", ".join(call.parameters)
+        kind, called = type(estimator).__name__, f"{type(estimator).__name__}.{fit.__name__}"
         own = {key for base in type(estimator).__mro__[:-1] for key in signature(base).parameters}
-        said = counterpart(f"{kind}.{fit.__name__}", name, call.parameters)
-        if not said and not own.isdisjoint((name, "kwargs")):
+        said = counterpart(called, name, call.parameters)
+        if not said and name in own:
             said = f"a parameter goes to the estimator, {kind}({name}=...)"
         elif not said and (instead := counterpart(kind, name, own)):
             said = f"where the estimator is made {instead}"
-        said = f"only {known}{said and f': {said}'}{of_rows}"
-        raise TypeError(f"{fit.__name__}() has no argument {name!r}, {said}")
+        said = f": {said}" if said else f"; {say_nearest(called, name, call.parameters)}"
+        raise TypeError(f"{called}() has no argument {name!r}{said}{of_rows}")
     found = call.bind(*args, **kwargs).arguments
     for name in rest:
         found |= found.pop(name, {})

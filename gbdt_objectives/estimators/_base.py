@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Layout, Member, RandomState, positions, shown
-from gbdt_objectives._checks.spellings import counterpart
+from gbdt_objectives._checks.spellings import counterpart, unexpected
 from gbdt_objectives._checks.tables import Split, read_splits
 from gbdt_objectives._registry import Exported, library_in_role
 from gbdt_objectives._steps import formulas
@@ -476,8 +476,11 @@ def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
     known = [p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD]
     for name in others:
         instead = counterpart(called, name, known)
-        instead = instead or f"it has only {', '.join(known)}; parameters belong to the estimator"
-        raise TypeError(f"{called}() got {name}=: {instead}")
+        said = f"{called}() got {name}=: {instead}" if instead else ""
+        raise TypeError(
+            said
+            or f"{unexpected(called, called, name, known)}; a parameter belongs to the estimator"
+        )
 
 
 def read_eval_set(

@@ -255,8 +255,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         elif _base.find_stopping_rounds(self.estimator) is not None:
             raise ValueError(
                 "estimator stops early, but is given no rows to stop on, since those held out are "
-                "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') holds "
-                "out others, by its cv; or fit the estimator and pass cv='prefit'"
+                "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset', "
+                "n_bags=1) holds out others, by its cv; or fit the estimator and pass cv='prefit'"
             )
 
     def _check_without_folds(self, groups: ArrayLike | None, eval_set: Any) -> None:

@@ -7,7 +7,7 @@ rows of the population, on which the calibrator is fitted.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -148,10 +148,9 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        bags. X is passed on unchanged, y as class positions 0..K-1. Where its ``random_state`` is
-        None, each bag sets its own. It must not weigh or resample the classes itself
-        (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
+        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
+        ``random_state`` is None, each bag sets its own. It must not weigh or resample the classes
+        itself (``class_weight``, ``scale_pos_weight``, ``sampling_strategy``).
     negative_keep_rate : float, mapping or Series
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; they should be more frequent, also after sampling, and must be a fifth of the rows
@@ -162,7 +161,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         log-odds before sampling, so that early stopping sees the full population. "weight": each
         kept row weighs 1/rate. None: predict the sample's probabilities.
     n_bags : int
-        Number of samples and models, at least 1.
+        Number of samples and models, at least 1. One is not calibrated, and worse: on 18 data sets
+        five bags had 22 to 37 % less log loss than one at rates of 0.2 and 0.05 and 0.02 to 0.05
+        more average precision; their mean prediction was 1.01 to 1.04 times the truth, that of one
+        1.12 to 2.19 times (``experiments/five_bags``). One is five times as fast to fit and to
+        serve. Use it where one booster must be served, and inside ``CalibratedClassifier``, which
+        calibrates anyway and cannot export averages of averages.
     average : {"probability", "log_odds"}
         How bags that are not calibrated are averaged. "probability" keeps the mean prediction
         right; "log_odds" makes it too low for rare events.
@@ -170,14 +174,16 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
         is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class
         ``LogitCalibrator()``, if bags could not split ``InterceptCalibrator()``. "auto": True with
-        two classes, each of at least n_bags rows, several bags, a correction, a rate below 1, no
-        ``groups``, and no probability of exactly 0 or 1. False: correct only.
+        two classes, each of at least n_bags rows that weigh, several bags, a correction, a rate
+        below 1, no ``groups``, and no probability of exactly 0 or 1. False: correct only.
     cv : splitter, iterable of splits or None
         For early stopping, on the rows that its last split holds out; its training rows are sampled
         from and corrected to, other rows are not used. ``TimeSeriesSplit(5)`` stops on the last
         sixth of rows in time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
         Seed for drawing the samples.
+    verbose : bool or int
+        Whether to show progress over bags by tqdm, ``pip install 'gbdt_objectives[progress]'``.
 
     Attributes
     ----------
@@ -212,11 +218,12 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     negative_keep_rate: float | Mapping[Any, float]
     _: KW_ONLY
     correction: Literal["prior", "offset", "weight"] | None = "prior"
-    n_bags: int = 1
+    n_bags: int = 5
     average: Literal["probability", "log_odds"] = "probability"
     calibrate: bool | Literal["auto"] = "auto"
     cv: Any = None
     random_state: RandomState = None
+    verbose: bool | int = False
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
@@ -251,28 +258,32 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             what the estimator raises.
         """
         _base.check_names(self, others)
-        n_bags = self._check_parameters()
+        n_bags, loud = self._check_parameters()
         self._check_ways_to_stop(groups, eval_set)
         rows = self._read_rows(X, y, sample_weight, groups)
         rates = self._rates(rows)
-        calibrates = self._calibrates(rows, rates)
         held_out = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight)
         pool = np.arange(len(rows.y))
         if self.cv is not None:
             pool, held_out = self._hold_out(rows)
+        counts = np.full(len(pool), True) if rows.w is None else rows.w[pool] > 0
+        calibrates = self._calibrates(rows, rates, rows.y[pool[counts]])
         rng = _checks.generator(self.random_state)
         seeds = (np.iinfo(np.int32).max * rng.random(n_bags)).astype(np.int64).tolist()
         thinned = int(np.argmin([*rates.values()]))
         if rows.w is not None and len(rates) == 2:
             Sampling(weights=rows.w, positive=rows.y != thinned, rate=min(rates.values()))
-        whole = rows.y[pool] != thinned if calibrates else np.zeros(len(pool), bool)
+        whole = counts & (rows.y[pool] != thinned) & calibrates
         samples = [
             own[resample_classes(rows.classes[rows.y[own]], rates, random_state=seed)]
             for own, seed in zip(pools(pool, whole, n_bags, rng), seeds, strict=True)
         ]
         kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
         each = zip(samples, kept, seeds, strict=True)
-        models = [self._fit_bag(rows, held_out, *bag) for bag in each]
+        trained: Iterable[Any] = (self._fit_bag(rows, held_out, *bag) for bag in each)
+        if loud:
+            trained = _base.show_progress(trained, n_bags, type(self).__name__, "bag")
+        models = list(trained)
         shifts = np.array([_shift(r) for r in kept], np.float64)
         if self.correction != "prior":
             shifts = np.zeros_like(shifts)
@@ -307,8 +318,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         corrects = np.any(self.shift_)
         return [_shift(rates) if corrects else 0.0 for rates in self.keep_rates_]
 
-    def _check_parameters(self) -> int:
-        """Check the parameters and return the number of bags."""
+    def _check_parameters(self) -> tuple[int, bool]:
+        """Check the parameters and return the number of bags, and whether to show progress."""
         _base.check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
@@ -329,7 +340,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
                 "stops on the last rows, and without cv each bag stops on a fifth of its own sample"
             )
         _checks.flag_or_auto("calibrate", self.calibrate)
-        return _checks.whole_number("n_bags", self.n_bags, 1)
+        loud = _checks.is_loud("verbose", self.verbose)
+        return _checks.whole_number("n_bags", self.n_bags, 1), loud
 
     def _read_rows(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -349,12 +361,13 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         w = FitRows.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
 
-    def _calibrates(self, rows: FitRows, rates: Mapping[Any, float]) -> bool:
-        """Whether bags are calibrated; raises where they were to be, and cannot."""
+    def _calibrates(self, rows: FitRows, rates: Mapping[Any, float], counting: Array) -> bool:
+        """Whether bags are calibrated; raises where they were to be, and cannot. ``counting`` are
+        the labels, of 0 and 1, of rows with a weight that bags may see."""
         wanted = _checks.flag_or_auto("calibrate", self.calibrate)
         if wanted is False:
             return False
-        K, counting = len(rates), rows.y if rows.w is None else rows.y[rows.w > 0]
+        K = len(rates)
         counts = np.bincount(counting, minlength=K)
         needs = {
             "several bags, found n_bags=1: pass n_bags=5, or calibrate=False": self.n_bags < 2,
@@ -444,6 +457,11 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             (train, held), *_ = held_out_once(y, HELD_OUT_FOLDS, group, random_state=seed)
             held_out = _weigh_back(rows.take(sample[held]), kept)
             sample = sample[train]
+            if not np.bincount(rows.y[sample], _base.take(rows.w, sample), len(kept)).all():
+                raise ValueError(
+                    "early stopping holds out a fifth of each bag's rows, which leaves none of a "
+                    "class to train on: pass eval_set=, or fix n_estimators"
+                )
         sampled = rows.take(sample)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)

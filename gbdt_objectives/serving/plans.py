@@ -162,7 +162,11 @@ class ServedModel(Exported):
         model = self.model
         library, own = library_of_model(model), None
         if getattr(model, "correction", None) is not None:
-            own = -np.log(np.atleast_2d(model.keep_rates_).mean(axis=0))
+            kept = np.atleast_2d(model.keep_rates_)
+            rates = kept.mean(axis=0)
+            if hasattr(model, "calibrator_"):  # each bag leaves out a fold of the other class
+                rates[1 - rates.argmin()] /= 1 - 1 / len(kept)
+            own = -np.log(rates)
         if shift.standard_error is None and is_allowed_for(shift, model, library, own):
             warn(
                 f"{type(model).__name__} has allowed for the rate at which its rows were kept, and "

@@ -207,14 +207,12 @@ NONSENSE = [
     (f"{CHECK} --nonsense", "No such option"),
     ("thresholds log.csv --y-true y", "No such option '--y-true': write --label"),
     ("thresholds log.csv --sample-weight w", "No such option '--sample-weight': write --weight"),
-    ("thresholds log.csv --user g", "No such option '--user': write --groups"),
+    ("thresholds log.csv --user g", "No such option '--user'; the nearest are --groups, --"),
     ("thresholds log.csv --separator ;", "No such option '--separator': write --delimiter"),
-    ("calibrate log.csv --margin",
-     "No such option '--margin': write --input-space margin for log-odds"),
-    ("calibration log.csv --by g", "No such option '--by': write --segment"),
-    ("correct log.csv --base-rate 0.1", "No such option '--base-rate': write --target-prior"),
-    ("sample log.csv --n 100", "No such option '--n': as a sampling strategy write "
-     "--negative-keep-rate, the share"),
+    ("calibrate log.csv --margin", "No such option '--margin'; the nearest are --input-space, "),
+    ("calibration log.csv --by g", "No such option '--by'; the nearest are --segment, "),
+    ("correct log.csv --new-prior 0.1", "No such option '--new-prior': write --target-prior"),
+    ("sample log.csv --n 100", "No such option '--n'; the nearest are --negative-keep-rate, "),
 ]  # fmt: skip
 
 
@@ -235,7 +233,7 @@ def test_saved_files_that_are_damaged(log) -> None:
     saved = Path("grades.json").read_text()
     for text, said in {
         saved[:-9]: "text is not complete JSON",
-        saved.replace("Classifier/1", "Classifier/0"): "text is JSON of another format",
+        saved.replace("Classifier/2", "Classifier/0"): "text is JSON of another format",
     }.items():
         Path("damaged.json").write_text(text)
         line = refused("apply damaged.json log.csv --score p")

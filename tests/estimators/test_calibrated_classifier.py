@@ -508,7 +508,7 @@ def test_by_time_from_end_to_end(kind) -> None:
 
     quiet = {"verbose": -1} if kind is ClockLGBM else {"verbosity": 0}
     booster = kind(n_estimators=300, early_stopping_rounds=10, n_jobs=1, **quiet)
-    options = {"correction": "offset", "cv": TimeSeriesSplit(5), "random_state": 0}
+    options = {"correction": "offset", "cv": TimeSeriesSplit(5), "n_bags": 1, "random_state": 0}
     sampled, splits = DownsampledClassifier(booster, 0.2, **options), TimeSeriesSplit(4)
     classifier = CalibratedClassifier(sampled, InterceptCalibrator(), cv=splits)
     Clock.log.clear()
@@ -575,9 +575,9 @@ def test_early_stopping_needs_rows_of_its_own(data, booster) -> None:
     X, y = data
     stops = booster(early_stopping_rounds=5)
     for arguments in ({}, {"eval_set": [made(1000, seed=2)]}):
-        with pytest.raises(ValueError, match=r"DownsampledClassifier\(estimator, 1, correction="):
+        with pytest.raises(ValueError, match=r"correction='offset', n_bags=1\) holds out others"):
             CalibratedClassifier(stops, LogitCalibrator()).fit(X, y, **arguments)
-    remedy = DownsampledClassifier(stops, 1, correction="offset", random_state=0)
+    remedy = DownsampledClassifier(stops, 1, correction="offset", n_bags=1, random_state=0)
     CalibratedClassifier(remedy, LogitCalibrator(), cv=2).fit(X, y)
     fitted = clone(stops).fit(X, y, eval_set=[made(1000, seed=2)])
     CalibratedClassifier(fitted, LogitCalibrator(), cv="prefit").fit(*made(1000, seed=3))

@@ -68,7 +68,7 @@ XGB = partial(xgb.XGBClassifier, n_estimators=30, max_depth=3, n_jobs=1)
 
 BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB], ids=["lgb", "xgb"])
 RATE = 0.1
-sampled = partial(DownsampledClassifier, negative_keep_rate=RATE, random_state=0)
+sampled = partial(DownsampledClassifier, negative_keep_rate=RATE, n_bags=1, random_state=0)
 
 
 def made(n, seed=0):
@@ -118,7 +118,7 @@ def test_is_the_path_written_out(data, new, correction, weighted) -> None:
     if correction == "prior":
         expected = correct_probability(expected, shift=np.log(kept))
 
-    classifier = DownsampledClassifier(LogisticRegression(), RATE, random_state=3)
+    classifier = sampled(LogisticRegression(), random_state=3)
     classifier.set_params(correction=correction).fit(X, y, w if weighted else None)
     probability = classifier.predict_proba(new[0])
     np.testing.assert_allclose(probability[:, 1], expected, rtol=1e-12)  # float64 round-off
@@ -143,13 +143,13 @@ def test_is_the_path_written_out(data, new, correction, weighted) -> None:
 def test_correction_after_is_offset_in_training(data, new, booster, weighted, rates) -> None:
     X, y = data
     w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
-    offset = DownsampledClassifier(booster(), rates, correction="offset", random_state=0)
+    offset = sampled(booster(), negative_keep_rate=rates, correction="offset")
     shift = np.log(np.divide(*offset.fit(X, y, w).keep_rates_[0]))
     start = {}
     if booster is XGB:  # before 3.1 it would not start at the mean
         full = offset_logloss_objective(1.0).measured(y, w).intercept
         start = {"base_score": float(expit(full - shift))}
-    prior = DownsampledClassifier(booster(**start), rates, random_state=0).fit(X, y, w)
+    prior = sampled(booster(**start), negative_keep_rate=rates).fit(X, y, w)
     assert prior.shift_ == pytest.approx(shift)
     np.testing.assert_array_equal(offset.keep_rates_, prior.keep_rates_)
     assert offset.shift_ == 0
@@ -349,7 +349,7 @@ def test_labels_of_any_type(data, names) -> None:
     X, y = data[0][:5000], data[1][:5000]
     expected = sampled(XGB()).fit(X, y)
     for rate in (RATE, {names[0]: RATE}):
-        c = DownsampledClassifier(XGB(), rate, random_state=0).fit(X, np.array(names)[y])
+        c = sampled(XGB(), negative_keep_rate=rate).fit(X, np.array(names)[y])
         assert c.classes_.tolist() == names
         np.testing.assert_array_equal(c.predict_proba(X), expected.predict_proba(X))
         np.testing.assert_array_equal(c.predict(X), np.array(names)[expected.predict(X)])
@@ -365,11 +365,11 @@ def test_the_rare_class_is_not_downsampled_unless_it_is_named(data) -> None:
     ):
         with pytest.raises(ValueError, match=words):
             DownsampledClassifier(LogisticRegression(), RATE).fit(X, label)
-    c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
+    c = sampled(LogisticRegression(), negative_keep_rate={"ok": RATE}).fit(X, named)
     assert c.keep_rates_[0, 0] == 1
     p = c.predict_proba(X)[:, 0]
     assert p.mean() == pytest.approx(y.mean(), rel=0.05)  # 600 positives
-    c = DownsampledClassifier(LogisticRegression(), {0: RATE}, random_state=0).fit(X, 1 - y)
+    c = sampled(LogisticRegression(), negative_keep_rate={0: RATE}).fit(X, 1 - y)
     assert 0 < c.keep_rates_[0, 0] < 0.3
 
 
@@ -449,9 +449,7 @@ def rounds_of(booster, model):
 def test_stops_where_the_full_populations_logloss_is_least(data, booster, weighted) -> None:
     X, y = data
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
-    classifier = DownsampledClassifier(
-        stopping(booster, 10), RATE, correction="offset", random_state=1
-    )
+    classifier = sampled(stopping(booster, 10), correction="offset", random_state=1)
     (model,) = classifier.fit(X, y, w).estimators_
     seed = int(seeds(1, 1)[0])
     rows = resample_classes(y, {0: RATE, 1: 1.0}, random_state=seed)
@@ -636,7 +634,12 @@ OTHER_LABELS = NO_STOPPING | {
         (LogisticRegression(), 0.7, {}, NOT_ALL_ROWS),
         (DecisionTreeClassifier(), 0.7, {"correction": "weight", "n_bags": 2}, NOT_ALL_ROWS),
         (DecisionTreeClassifier(), {0: 1.0}, {}, OTHER_LABELS),  # several classes
-        (LGBM(n_estimators=5, min_child_samples=1), 1.0, {"correction": "offset"}, NO_STOPPING),
+        (
+            LGBM(n_estimators=5, min_child_samples=1),
+            1.0,
+            {"correction": "offset", "n_bags": 1},
+            NO_STOPPING,
+        ),
     ],
 )
 def test_check_estimator(estimator, rate, options, expected) -> None:

@@ -222,6 +222,67 @@ def test_what_auto_leaves_as_it_is(data) -> None:
     assert not hasattr(calibrated.set_params(calibrate=False).fit(X, y), "calibrator_")
 
 
+def test_five_bags_are_the_default_and_one_is_as_it_was(data) -> None:
+    X, y = data
+    model = DownsampledClassifier(XGB(n_estimators=20), 0.1, random_state=0).fit(X, y)
+    assert len(model.estimators_) == 5
+    assert hasattr(model, "calibrator_")
+    one = DownsampledClassifier(XGB(n_estimators=20), 0.1, n_bags=1, random_state=0).fit(X, y)
+    assert not hasattr(one, "calibrator_")
+    assert one.keep_rates_[0, 1] == 1  # it leaves no event out
+
+
+@each("events", [1, 2, 4, 5, 9])
+@each("weighted", [False, True])
+def test_few_events_are_averaged_or_calibrated_without_an_error(events, weighted) -> None:
+    """Rows of weight 0 are no events: 20 others have it."""
+    X, _ = made(400)
+    y = (np.arange(400) < events + 20 * weighted).astype(int)
+    w = np.where((y == 1) & (np.arange(400) >= events), 0.0, 1.0) if weighted else None
+    for member in (LogisticRegression(), XGB(n_estimators=5), LGBM(n_estimators=5)):
+        model = DownsampledClassifier(member, 0.3, random_state=0).fit(X, y, w)
+        assert hasattr(model, "calibrator_") == (events >= 5)
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_events_that_cv_holds_out_are_no_rows_of_bags(data) -> None:
+    """Five events in all, but only three of them to train on."""
+    X, _ = data
+    y = np.isin(np.arange(8000), [10, 20, 30, 7000, 7001]).astype(int)
+    stops = XGB(n_estimators=5, early_stopping_rounds=2)
+    model = DownsampledClassifier(
+        stops, 0.1, correction="offset", random_state=0,
+        cv=[(np.arange(6000), np.arange(6000, 8000))],
+    )  # fmt: skip
+    assert not hasattr(model.fit(X, y), "calibrator_")
+    with pytest.raises(ValueError, match="found 3 of one class and n_bags=5: pass fewer bags"):
+        model.set_params(calibrate=True).fit(X, y)
+
+
+def test_stopping_leaves_a_row_of_each_class_to_train_on(data) -> None:
+    X, _ = data
+    stops = XGB(n_estimators=5, early_stopping_rounds=2)
+    bags = DownsampledClassifier(stops, 0.1, correction="offset", random_state=0)
+    y = (np.arange(500) == 10).astype(int)
+    with pytest.raises(ValueError, match="which leaves none of a class to train on: pass eval_set"):
+        bags.fit(X[:500], y)
+
+
+def test_a_progress_bar_over_bags_changes_nothing(data, capsys) -> None:
+    X, y = data[0][:2000], data[1][:2000]
+    bags = DownsampledClassifier(LogisticRegression(), 0.3, random_state=0)
+    quiet = bags.fit(X, y).predict_proba(X)
+    assert capsys.readouterr().err == ""
+    for number, loud in ((5, True), (1, 2)):
+        bags.set_params(verbose=loud, n_bags=number).fit(X, y)
+        told = capsys.readouterr().err
+        assert "DownsampledClassifier: 100%" in told
+        assert f"{number}/{number}" in told
+    np.testing.assert_array_equal(bags.set_params(n_bags=5).fit(X, y).predict_proba(X), quiet)
+    with pytest.raises(TypeError, match="verbose must be True or False, found str"):
+        bags.set_params(verbose="yes").fit(X, y)
+
+
 def test_clone_pickle_search(data) -> None:
     X, y = data
     model = DownsampledClassifier(XGB(n_estimators=20), 0.1, n_bags=3, random_state=0)

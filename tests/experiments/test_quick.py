@@ -105,6 +105,12 @@ QUICK = [
         "shrinking better with few events",
     ),
     Quick(
+        "five_bags",
+        {"cells": 2 * 4, "summary": 2 * 3, "times": 2 * 2, "behind": None},  # boosters, arms
+        ("log_loss", "average_precision", "mean_ratio"),
+        "five bags are the default by the rule",
+    ),
+    Quick(
         "focal",
         {"cells": 2 * 2 * 6, "summary": None},  # folds, models, methods
         ("auc", "average_precision", "sigma", "class_probability", "calibrated"),
@@ -185,6 +191,7 @@ def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys, monkeypatch
         ("averaged_models.__main__", [], "mammography.csv' not found"),
         ("bag_averages.__main__", [], "mammography.csv' not found"),
         ("curvature.__main__", [], "mammography.csv' not found"),
+        ("five_bags.__main__", [], "mammography.csv' not found"),
         ("focal.__main__", [], "mammography.csv' not found"),
         ("ordinal_benchmark.__main__", [], "winequality-white.csv' not found"),
         ("ordinal_data.ordinal_logit", [], "winequality-white.csv' not found"),

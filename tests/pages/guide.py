@@ -362,6 +362,27 @@ def rates_by_row(page: Page) -> None:
 
 
 @RARE.check
+def five_bags(page: Page) -> None:
+    found = results("five_bags").query("other == 'one bag'")
+    cells, of = results("five_bags", "cells"), settings("five_bags")
+    page.says(f"against `n_bags=1` on {cells['data'].nunique()} data sets ([study]")
+    for row in found.itertuples():
+        page.says(
+            f"| {row.booster} | {row.rate:g} | {row.percent:+.1f} % | {row.ap:+.3f} | "
+            f"{row.ratio_other:.2f} | {row.ratio:.2f} ({row.ratio_low:.2f} to "
+            f"{row.ratio_high:.2f}) | {row.fits_timed:.1f} |"
+        )
+    page.holds(results("five_bags", "behind").empty, "no data set is behind")
+    (worst,) = found[found.worst_percent > 0].itertuples()
+    events = cells[cells["data"] == worst.worst].events.unique()
+    page.says(
+        f"Only {worst.worst}, with {events.item()} events, did with {worst.booster} at "
+        f"{worst.rate:g}, by {worst.worst_percent:.1f} %. "
+        f"The time is that of fitting {of['timed']:,} rows"
+    )
+
+
+@RARE.check
 def bags_that_calibrate_themselves(page: Page) -> None:
     found = results("averaged_models").query("models == 'bags'").set_index(["booster", "number"])
     five = found.loc[("LightGBM", 5)].set_index("rate")

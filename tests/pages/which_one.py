@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from experiments._common import corrected_error, mean_and_error
@@ -330,6 +332,25 @@ def folds(page: Page) -> None:
         f"its log loss is lower than that of one model on all rows by {-lgb.percent:.1f} % "
         f"(LightGBM) and {-xgb.percent:.1f} % (XGBoost), and average precision is higher by "
         f"{lgb.ap:.4f} ± {lgb.ap_error:.4f} and {xgb.ap:.4f} ± {xgb.ap_error:.4f} ("
+    )
+
+
+def low_to_high(values: Iterable[float], digits: int = 0) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+@WHICH_ONE.check
+def all_rows(page: Page) -> None:
+    found = results("five_bags").set_index(["other", "rate"]).percent
+    low, high = sorted(settings("five_bags")["rates"])
+    calibrated = found.loc["all rows, calibrated"]
+    page.says(
+        f"On {results('five_bags', 'cells')['data'].nunique()} data sets five bags at rates of "
+        f"{low:g} and {high:g} had {low_to_high(-found.loc['all rows'])} % less log loss than a "
+        f"booster on all rows with its default parameters. Against all rows with "
+        f"`CalibratedClassifier` they had {low_to_high(calibrated[low], 1)} % more at {low:g}, and "
+        f"{low_to_high(calibrated[high], 1)} % more at {high:g} ("
     )
 
 

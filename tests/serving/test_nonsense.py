@@ -315,18 +315,30 @@ def test_a_rate_that_is_counted_twice(tmp_path: Path) -> None:
     y, few = (X[:, 0] > 1).astype(int), {"n_estimators": 2, "verbose": -1}
     offset = our_lightgbm.LGBMClassifier(objective=go.offset_logloss_objective(0.2), **few)
     plain = lgb.LGBMClassifier(**few)
-    for model in (offset, go.DownsampledClassifier(plain, 0.2, random_state=0)):
-        model.fit(X, y)
+    one, model = (go.DownsampledClassifier(plain, 0.2, n_bags=n, random_state=0) for n in (1, 5))
+    for k, each_model in enumerate((offset, one, model)):
+        each_model.fit(X, y)
         with pytest.warns(UserWarning, match="would count twice: leave shift out"):
-            serving.export(model, tmp_path / type(model).__name__, shift=shift)
-    with pytest.warns(UserWarning, match="would count twice"):
-        serving.load(tmp_path / "DownsampledClassifier")
+            serving.export(each_model, tmp_path / f"{k}", shift=shift)
+    for k in (1, 2):
+        with pytest.warns(UserWarning, match="would count twice"):
+            serving.load(tmp_path / f"{k}")
     raw = go.DownsampledClassifier(plain, 0.2, correction=None, random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         serving.ServedModel(raw, shift=shift)
         serving.ServedModel(plain.fit(X, y), shift=shift)
         serving.ServedModel(model, shift=go.log_odds_shift(train_prior=0.2, target_prior=0.1))
+
+
+def test_folds_of_bags_say_the_number_to_pass(tmp_path: Path) -> None:
+    X = features("array", 2000, 1)
+    y, few = (X[:, 0] > 1).astype(int), lgb.LGBMClassifier(n_estimators=2, verbose=-1)
+    bags = go.DownsampledClassifier(few, 0.5, random_state=0)
+    folds = go.CalibratedClassifier(bags, LogitCalibrator(), cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="or to the classifier inside n_bags=1"):
+        folds.export(tmp_path / "folds", X)
+    folds.set_params(estimator__n_bags=1).fit(X, y).export(tmp_path / "folds", X)
 
 
 def test_thresholds_of_the_other_class() -> None:

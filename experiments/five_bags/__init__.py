@@ -1,0 +1,1 @@
+"""Five bags on sampled negatives that calibrate themselves, against one."""
