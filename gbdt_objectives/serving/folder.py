@@ -103,7 +103,7 @@ def export(
     features = objects.read_features(model, plan, X)
     with whole("folder", folder) as temporary:
         temporary.mkdir()
-        write(temporary, model, plan, features, X, check_rows)
+        write_folder(temporary, model, plan, features, X, check_rows)
 
 
 @contextmanager
@@ -136,14 +136,14 @@ def new_path(name: str, path: Any) -> Path:
     return target
 
 
-def write(
+def write_folder(
     folder: Path, model: Any, plan: Plan, features: list[Any], X: Any, check_rows: int
 ) -> None:
     files = {}
     for k, part in enumerate(plan.parts):
         files[id(part.model)] = f"booster_{k}{part.library.endings[-1]}"
         part.library.write(part.model, str(folder / files[id(part.model)]))
-    document = describe(model, plan, features, files)
+    document = model_document(model, plan, features, files)
     (folder / "predict.py").write_text(source_of(document, plan), encoding="utf-8")
     held: dict[str, Array] = {}
     if X is not None:
@@ -161,9 +161,11 @@ def write(
     compare_served(folder, plan, held, document["tolerance"])
 
 
-def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
+def model_document(
+    model: Any, plan: Plan, features: list[Any], files: dict[int, str]
+) -> dict[str, Any]:
     """model.json without the hashes."""
-    tree = objects.describe(model, files)
+    tree = objects.model_tree(model, files)
     boosters = [
         {
             "file": files[id(part.model)], **part.library.reader(part.model),
@@ -488,7 +490,7 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
     plan = of_model(model)
     pairs = zip(plan.parts, document["boosters"], strict=True)
     files = {id(part.model): booster["file"] for part, booster in pairs}
-    again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
+    again = json.loads(json.dumps(model_document(model, plan, document["features"], files)))
     for booster, given in zip(again["boosters"], document["boosters"], strict=True):
         booster |= {"since": given["since"]} if "since" in booster else {}  # not of this version
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
@@ -498,4 +500,4 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
             )
     if files_in(again["model"]) != files_in(document["model"]):
         raise ValueError("it contradicts itself: boosters and model name other files")
-    objects.check_features(document["features"], plan)
+    objects.check_saved_features(document["features"], plan)

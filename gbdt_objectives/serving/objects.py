@@ -19,7 +19,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import _checks, calibration
 from gbdt_objectives._checks import Array, column_names, shown
-from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
+from gbdt_objectives._registry import BY_NAME, ESTIMATORS, kind_of, library, name_of
 from gbdt_objectives._steps.steps import SavedAsJSON, plain, read_flag, read_numbers
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
@@ -42,7 +42,7 @@ from gbdt_objectives.serving.plans import (
     reading,
 )
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
-from gbdt_objectives.thresholds.rows import are_rising_numbers, read_labels
+from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Feature = dict[str, Any]
 SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
@@ -98,7 +98,7 @@ def read_columns(
     return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
 
-def check_features(features: list[Feature], plan: Plan) -> None:
+def check_saved_features(features: list[Feature], plan: Plan) -> None:
     """Raise unless the features of model.json are those of the boosters in it."""
     names = [feature["name"] for feature in features]
     categories = [feature.get("categories") for feature in features]
@@ -221,7 +221,7 @@ def write_classes(classes: Array) -> Tree:
 def read_classes(value: Any) -> Array:
     if value["dtype"] == "b1":
         return np.array([read_flag("classes", label) for label in value["labels"]])
-    return read_labels(value["labels"], value["dtype"], "classes")
+    return Thresholds._read_labels(value["labels"], value["dtype"], "classes")
 
 
 def as_dict(thing: Any) -> Tree | None:
@@ -247,7 +247,7 @@ def from_dict(value: Tree | None) -> Any:
     return VALUES[name].from_json(json.dumps(value))
 
 
-def parameters_of(estimator: Any) -> Tree:
+def json_parameters(estimator: Any) -> Tree:
     """The parameters that JSON can hold; splitters, functions and objectives are left out."""
     given = estimator.get_params(deep=False)
     labels = given.get("labels")
@@ -302,11 +302,11 @@ def unfitted(estimator: Any) -> Tree | None:
     """What is known of the estimator that a model was made of."""
     kind = kind_of(estimator)
     if kind is not None:
-        return {"class": kind, "parameters": parameters_of(estimator)}
+        return {"class": kind, "parameters": json_parameters(estimator)}
     if type(estimator) in OURS.values() and hasattr(estimator, "estimator"):
         inside = unfitted(estimator.estimator)
         name = type(estimator).__name__
-        return {"class": name, "parameters": parameters_of(estimator), "estimator": inside}
+        return {"class": name, "parameters": json_parameters(estimator), "estimator": inside}
     return None
 
 
@@ -319,7 +319,7 @@ def make(tree: Tree | None) -> Any:
     return OURS[tree["class"]](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
 
 
-def describe(model: Any, files: Mapping[int, str]) -> Tree:
+def model_tree(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
     name = type(model).__name__
     if name in FIELDS:
@@ -337,14 +337,14 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
         return {"class": "Booster", "library": name_of(model), "file": file}
     classes = write_classes(np.asarray(model.classes_)) if is_classifier(model) else None
     return {
-        "class": kind, "parameters": parameters_of(model), "file": file, "classes": classes,
+        "class": kind, "parameters": json_parameters(model), "file": file, "classes": classes,
         "objective": write_objective(model), "names": of_library(model).names_of(model),
     }  # fmt: skip
 
 
 def write_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
     extras = {key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")}
-    return {"model": describe(model.model, files), **extras}
+    return {"model": model_tree(model.model, files), **extras}
 
 
 def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
@@ -357,7 +357,7 @@ def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree
         "stretch": written_number(model.stretch_), "center": written_number(model.center_),
         "in_label_units": hasattr(model, "label_thresholds_"),
         "folds": [
-            [describe(each, files) if id(each) in files else None for each in fold]
+            [model_tree(each, files) if id(each) in files else None for each in fold]
             for fold in models_of(model)
         ],
     }  # fmt: skip
@@ -372,7 +372,7 @@ TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
 def of_estimator(model: Any) -> Tree:
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": parameters_of(model), "n_features_in": int(model.n_features_in_),
+        "parameters": json_parameters(model), "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else list(names),
     }  # fmt: skip
 
@@ -392,7 +392,7 @@ def write_objective(model: Any) -> Tree | None:
     return {"name": "ordinal_logit", "thresholds": step["thresholds"]}
 
 
-def read_objective(value: Tree | None) -> Objective | None:
+def restore_objective(value: Tree | None) -> Objective | None:
     if value is None:
         return None
     if value["name"] == "qwk":
@@ -414,14 +414,14 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         extras = {key: from_dict(tree[key]) for key in ("thresholds", "shift", "calibrator")}
         return ServedModel(restore(tree["model"], plan, folder), **extras)
     if name == "Booster":
-        if tree["library"] not in NAMES:
-            raise ValueError(f"library {tree['library']!r} is none of {', '.join(NAMES)}")
+        if tree["library"] not in BY_NAME:
+            raise ValueError(f"library {tree['library']!r} is none of {', '.join(BY_NAME)}")
         return library(tree["library"]).open_booster(str(folder / tree["file"]))
     if name in ESTIMATORS:
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
         return library(ESTIMATORS[name]).restore(
             name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
-            read_objective(tree["objective"]), tree["names"],
+            restore_objective(tree["objective"]), tree["names"],
         )  # fmt: skip
     if name not in OURS:
         raise ValueError(f"class {name!r} is none that can be restored")
@@ -447,7 +447,7 @@ def read_scalar(value: Any, *place: Any) -> Any:
 
 
 def write_all(models: list[Any], files: Mapping[int, str]) -> list[Tree]:
-    return [describe(model, files) for model in models]
+    return [model_tree(model, files) for model in models]
 
 
 def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
@@ -466,7 +466,7 @@ FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]]
         "bags": ("estimators_", write_all, restore_all), **SHARED,
     },
     "CalibratedClassifier": {
-        "fitted": ("estimator_", describe, restore),
+        "fitted": ("estimator_", model_tree, restore),
         "folds": ("estimators_", write_all, restore_all), **SHARED,
     },
 }  # fmt: skip
