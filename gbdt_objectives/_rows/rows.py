@@ -397,6 +397,7 @@ class Rows:
             )
 
     @staticmethod
+    @each_round
     def read_only(array: Any) -> Any:
         """A view that cannot be written to; arrays on a device are returned as they are."""
         if isinstance(array, np.ndarray):
@@ -405,6 +406,7 @@ class Rows:
         return array
 
     @staticmethod
+    @each_round
     def place_of(*values: Any) -> Place:
         """The place of those arrays that are on a device; the host's memory if none is."""
         found = [array for array in values if _checks.on_device(array)]

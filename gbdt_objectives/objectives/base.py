@@ -372,8 +372,6 @@ class Objective(Shown):
             _checks.same_length("y_true", y, "the margins", f.shape[0])
         rows = checked_rows(self, place, y, f, sample_weight)
         check_margins(rows)
-        if self.equations.labels == SOFT:
-            _checks.not_swapped("margin", f, y)
         return rows
 
     def _read_labels(self, y_true: Any, sample_weight: Any) -> Rows:
@@ -528,7 +526,9 @@ def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weig
             for name, values in named.items()
         },
     )  # fmt: skip
-    check_labels(rows, loss.labels)
+    check_labels(rows, domain := loss.labels)
+    if domain == SOFT and f is not None:
+        _checks.not_swapped("margin", f, y)
     for values in named.values():
         values.check_labels(to_host(y))
     return rows
