@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import asked
-from gbdt_objectives._checks.arrays import to_host
+from gbdt_objectives._checks.arrays import are_equal, have_fractions, to_host
 from gbdt_objectives._checks.asked import (
     SILENT,
     Member,
@@ -472,7 +472,7 @@ def objective_fits_estimator(training: Training) -> None:
         kind = name.replace("Regressor", "Classifier")
         remedy = f"use {kind}, whose predict_proba gives probabilities"
         remedy += f", and predict with {library.asks_margins} margins" * bool(library.asks_margins)
-        if _have_fractions(training.labels(None)):
+        if have_fractions(training.labels(None)):
             if library.margin_flag and link == "logit":
                 return  # predictions are probabilities
             remedy = (
@@ -480,13 +480,6 @@ def objective_fits_estimator(training: Training) -> None:
                 "LGBMRegressor"
             )
         raise TypeError(f"objective={objective!r} trains {link.margins}: {remedy}")
-
-
-def _have_fractions(y: Any) -> bool:
-    """Whether labels, perhaps of Dask, are no whole numbers."""
-    y = y if hasattr(y, "__dask_graph__") else np.asarray(to_host(y))
-    found: Any = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
-    return bool(found.compute() if hasattr(found, "compute") else found)
 
 
 @guard(Training, "stops_on", "objective", "library")
@@ -521,20 +514,12 @@ def stops_on_held_out(training: Training) -> None:
                 f"early stopping looks at {its_name!r}, which is the training data: put held-out "
                 "data last"
             )
-        if labels and _are_equal(labels(seen[-1]), labels(None)):
+        if labels and are_equal(labels(seen[-1]), labels(None)):
             warn(
                 f"early stopping looks at {its_name!r}, which has as many rows as the training "
                 "data, and the same labels: if they are the same rows, it stops too late; pass "
                 "held-out rows"
             )
-
-
-def _are_equal(a: Any, b: Any) -> bool:
-    """Whether both are labels in memory, equally many and equal."""
-    if a is None or b is None or hasattr(a, "__dask_graph__"):
-        return False
-    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
-    return len(first) > 0 and np.array_equal(first, second)
 
 
 @guard(Training, "row_start", "sets_with_start")

@@ -453,30 +453,6 @@ def one_rate_or_many(name: str, value: ArrayLike, rows: int) -> float | Array:
     return rates
 
 
-def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
-    """Labels 0 and 1; ``of_soft`` is what to do about labels between them."""
-    right = y == 0
-    right |= y == 1
-    if right.all():
-        return
-    remedy = "encode the rare event as 1 and everything else as 0"
-    if of_soft and ((y >= 0) & (y <= 1)).all():
-        remedy = of_soft
-    arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
-
-
-def not_swapped(name: str, p: Any, y: Any) -> None:
-    """Refuse predictions (n,) that are 0 and 1, as labels are, beside labels between these."""
-    if p.ndim > 1 or not p.shape[0] or float(p[0]) not in (0, 1):  # nearly all, at no cost
-        return
-    p, y = arrays.to_host(p), arrays.to_host(y)
-    if np.ptp(p) and np.isin(p, (0, 1)).all() and ((y > 0) & (y < 1)).any():
-        raise ValueError(
-            f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
-            "the margins or probabilities that the model predicts"
-        )
-
-
 def label_range(name: str, value: object) -> tuple[float, float]:
     """(lowest label, highest label), the first below the second."""
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
