@@ -114,7 +114,7 @@ def library(name: str) -> OpenLibrary:
 
 def any_library(name: str) -> Library:
     """The value of a library of EVERY; raises ImportError if it is missing or too old."""
-    home = EVERY[name].home or f"gbdt_objectives.adapters.{name}.library"
+    home = EVERY[name].home or f"gbdt_objectives.adapters.{name}.estimators"
     found: Library = import_module(home).LIBRARY
     return found
 

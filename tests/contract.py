@@ -21,7 +21,6 @@ from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters._train import RowsOfParts
 from gbdt_objectives.calibration.calibrators import Calibrator, LogOddsCalibrator
 from gbdt_objectives.metrics.classes import NAMED
-from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]
 
@@ -88,7 +87,7 @@ def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> 
 
     def run(function: Callable[[Rows], Any]) -> list[Any]:
         with some_rows():
-            return [function(read_labels(objective, y, w)) for y, w in parts]
+            return [function(objective._read_labels(y, w)) for y, w in parts]
 
     return objective.measured_on(RowsOfParts(run=run))
 

@@ -15,7 +15,7 @@ from gbdt_objectives.calibration import (
     calibration_ratio_by_segment,
     choose_calibrator,
 )
-from gbdt_objectives.calibration.reliability import curve_of
+from gbdt_objectives.calibration.reliability import ReliabilityCurve
 from gbdt_objectives.evaluation import cross_validate_thresholds, estimate_performance
 from gbdt_objectives.priors import estimate_prior, prior_shift_test
 from tests.cases import each
@@ -85,7 +85,7 @@ def error_test(columns, c, **given):
 def reliability(columns, c, **given):
     found = []
     for strategy in ("quantile", "uniform", *([] if "groups" in given else ["isotonic"])):
-        curve = curve_of(
+        curve = ReliabilityCurve._of(
             columns["y"], columns["p"], 5, strategy, 0.95, given.get("sample_weight"),
             given.get("groups"), given.get("keep_rate", given.get("negative_keep_rate", 1.0)), c,
         )  # fmt: skip
@@ -194,7 +194,7 @@ def test_vectors() -> None:
     )
     expected = [800, 2.96, 2.10818274, 4.10981415]
     np.testing.assert_allclose([getattr(found, name)[0] for name in names[:4]], expected, **near)
-    curve = curve_of(Y, P, 2, "quantile", 0.95, None, counts=C)
+    curve = ReliabilityCurve._of(Y, P, 2, "quantile", 0.95, None, counts=C)
     np.testing.assert_allclose(curve.low, [0.05258468, 0.3079523], rtol=1e-7)
     np.testing.assert_allclose(curve.high, [0.17012393, 0.49774326], rtol=1e-7)
     test = calibration_error_test(Y, P, n_bins=2, counts=C, random_state=0)
@@ -247,5 +247,5 @@ def test_priors_and_folds_refuse_counts_that_are_not_theirs() -> None:
     with pytest.raises(ValueError, match="groups must be at least 2 .* found 1 among 9 rows"):
         estimate_prior(q, 0.5, counts=[4, 0, 5], groups=["a", "b", "a"])
     for function in (estimate_performance, choose_calibrator, cross_validate_thresholds):
-        with pytest.raises(TypeError, match="copies are split over folds: write the rows"):
+        with pytest.raises(TypeError, match="no argument .counts.: write the rows out"):
             function(counts=C)

@@ -7,7 +7,7 @@ import pytest
 
 from gbdt_objectives._checks.arrays import BINARY, REAL, Interval, Values
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.objectives.base import check_labels
+from gbdt_objectives.objectives.loss import check_labels
 from tests.cases import refused
 
 

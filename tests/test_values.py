@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
 from gbdt_objectives._rows.rows import RowValues
-from gbdt_objectives.objectives.base import read_row_values
 from gbdt_objectives.objectives.function import FunctionLoss
+from gbdt_objectives.objectives.loss import read_row_values
 from tests.cases import refusals_of
 
 COST = np.array([1.0, 2.0, 4.0, 0.5])

@@ -295,6 +295,45 @@ def same_length(name: str, array: Array, other: str, rows: int) -> None:
         raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
+def have_fractions(y: Any) -> bool:
+    """Whether labels, perhaps of Dask, are no whole numbers."""
+    y = y if hasattr(y, "__dask_graph__") else np.asarray(to_host(y))
+    found: Any = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
+    return bool(found.compute() if hasattr(found, "compute") else found)
+
+
+def are_equal(a: Any, b: Any) -> bool:
+    """Whether both are labels in memory, equally many and equal."""
+    if a is None or b is None or hasattr(a, "__dask_graph__"):
+        return False
+    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
+    return len(first) > 0 and np.array_equal(first, second)
+
+
+def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
+    """Labels 0 and 1; ``of_soft`` is what to do about labels between them."""
+    right = y == 0
+    right |= y == 1
+    if right.all():
+        return
+    remedy = "encode the rare event as 1 and everything else as 0"
+    if of_soft and ((y >= 0) & (y <= 1)).all():
+        remedy = of_soft
+    each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
+
+
+def not_swapped(name: str, p: Any, y: Any) -> None:
+    """Refuse predictions (n,) that are 0 and 1, as labels are, beside labels between these."""
+    if p.ndim > 1 or not p.shape[0] or float(p[0]) not in (0, 1):  # nearly all, at no cost
+        return
+    p, y = to_host(p), to_host(y)
+    if np.ptp(p) and np.isin(p, (0, 1)).all() and ((y > 0) & (y < 1)).any():
+        raise ValueError(
+            f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
+            "the margins or probabilities that the model predicts"
+        )
+
+
 @public
 @dataclass(frozen=True)
 class Interval:

@@ -8,8 +8,26 @@ whose facts are then all known is asked, once. So no door calls a guard, and no 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from weakref import WeakSet
+
+import numpy as np
+
+from gbdt_objectives import _registry
+from gbdt_objectives._checks.arrays import Array, column_names, shown
+from gbdt_objectives._checks.tables import by_rows, check_rows, has_names, in_order, plain_names
+from gbdt_objectives._checks.users import Stack, warn
+from gbdt_objectives._links import IDENTITY
+from gbdt_objectives._rows import workers as _workers
+
+SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
+
+SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
+COMMON = 0.1  # share of events, above any that are rare enough to thin the others below them
+SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
 
 if TYPE_CHECKING:
     from gbdt_objectives._links import Link
@@ -241,3 +259,234 @@ class Sampling(Asked):
     weights: Any  # of the rows, above 0
     positive: Any  # which rows have label 1
     rate: Any  # at which they were kept, one or of each row
+
+
+@guard(Layout, "columns", "trained_on", "of")
+def columns_are_in_order(layout: Layout) -> None:
+    """Columns that are read by position must be in the order of those trained on."""
+    if order := in_order(layout.trained_on, layout.columns):
+        raise ValueError(
+            f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
+            f"position: pass X[{shown(order)}], of Arrow X.select"
+        )
+
+
+@guard(Layout, "columns", "trained_on", "name", "of")
+def columns_are_known(layout: Layout) -> None:
+    """A table none of whose columns the model knows by name is perhaps another."""
+    own, given = plain_names(layout.trained_on), plain_names(layout.columns)
+    if set(own).isdisjoint(given) and has_names(own) and has_names(given):
+        warn(
+            f"{layout.name} has the columns {shown(given)}, none of which is among those of "
+            f"{layout.of}, {shown(own)}, and they are read by position: pass those, or, if they "
+            "are the same, name them so, in pandas X.set_axis(names, axis=1)"
+        )
+
+
+@guard(Layout, "categories", "known", "of")
+def categories_keep_their_numbers(layout: Layout) -> None:
+    """Categories must have the numbers by which an earlier model knows them."""
+    for known, (name, values) in zip(layout.known, layout.categories.items(), strict=False):
+        moved = any(a != b for a, b in zip(known, values, strict=False))
+        if moved and len(layout.known) == len(layout.categories):
+            every = [*known, *(value for value in values if value not in known)]
+            raise ValueError(
+                f"{layout.of} was trained on the categories {shown([*known])} of {name!r}, in this "
+                f"order, and would take those of X for others: pass X.assign(**{{{name!r}: "
+                f"X[{name!r}].cat.set_categories({shown(every)})}})"
+            )
+
+
+@guard(Layout, "rows", "name")
+def rows_are_in_order(layout: Layout) -> None:
+    """Rows that are matched by position must not be labelled in different orders."""
+    check_rows(layout.rows, f" of {layout.name}" if layout.name else "")
+
+
+@guard(Model, "link", "shift_by")
+def shift_moves_log_odds(model: Model) -> None:
+    """A rate, or another shift of log-odds, must not move margins that are something else."""
+    link = model.link
+    if link is None or link.n_classes or link.takes_several:
+        return
+    if link.is_declared:
+        raise ValueError(
+            f"{model.shift_by} moves log-odds, but {model.name} has {link.margins}: leave it out, "
+            "or pass a classifier or its booster; a regression on a part of the rows needs weights "
+            "of 1 / rate when it trains, and numbers are moved by delta= of shift_intercept"
+        )
+    warn(
+        f"{model.shift_by} moves log-odds, and {model.name} does not say whether its margins are: "
+        "leave it out if its predictions are numbers; if they are log-odds, say so by "
+        "shift_intercept(booster, delta=float(shift))"
+    )
+
+
+@guard(Sampling, "thinned", "rows_of", "kept", "rate")
+def thins_the_frequent_class(sampling: Sampling) -> None:
+    """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
+    that one is rare."""
+    own, others = sampling.rows_of
+    name = f"{sampling.name} drops rows of {sampling.thinned!r}, "
+    if own < others:
+        message = f"{name}the less frequent class, {own:g} rows to {others:g}: {sampling.to_name}"
+        if own < others / 4:
+            raise ValueError(message)
+        warn(message)
+        return
+    kept, by_chance = sampling.kept, 3 * np.sqrt(others)
+    if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
+        warn(
+            f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
+            f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
+        )
+
+
+@guard(Model, "classes", "one_number")
+def one_shift_is_of_named_classes(model: Model) -> None:
+    """One number is for the second of two classes, and nobody has chosen the order of words."""
+    if not model.one_number or len(model.classes) != 2:
+        return
+    first, second = model.classes
+    if isinstance(second, str):
+        warn(
+            f"{model.shift_by} is one number, for {second!r}, second in alphabetical order only: "
+            f"pass log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 "
+            "is the rate of a class that was kept, or LogOddsShift([0, number])"
+        )
+
+
+@guard(Model, "classes", "attached")
+def attached_is_of_the_second_class(model: Model) -> None:
+    """What was made of labels 0 and 1 is for the second of two classes, and nobody has chosen the
+    order of words."""
+    first, second = model.classes if len(model.classes) == 2 else ("no", "")
+    if isinstance(second, str) and first.strip().lower() not in SAYS_NO:
+        warn(
+            f"{model.attached} made of labels 0 and 1, and 1 is taken for {second!r}, second in "
+            f"alphabetical order only: make it of y == {second!r} and its probability, "
+            "predict_proba(X)[:, 1], with labels=list(model.classes_) if it takes labels; a "
+            "CalibratedClassifier(model, cv='prefit').fit(X, y) takes the words themselves"
+        )
+
+
+@guard(Sampling, "weights", "positive", "rate")
+def weights_leave_the_rate_alone(sampling: Sampling) -> None:
+    """Weights must not undo the sampling at a rate that is given, too, nor make classes alike."""
+    w, positive, r = sampling.weights, sampling.positive, sampling.rate
+    i, j, P = int(positive.argmax()), int(positive.argmin()), np.count_nonzero(positive)
+    if positive[i] == positive[j] or w[i] in (0, w[j]) or np.min(r) >= 1:
+        return
+    times, factors = w[j] / w[i], dict[str, Any]()
+    factors["which undoes the sampling, and the rate undoes it again: leave one of the two out, "
+            "unless rows were sampled twice"] = r  # fmt: skip
+    factors["by which both count the same, and no rate undoes that: leave it out"] = len(w) / P - 1
+    for what, factor in factors.items():
+        if abs(times * np.ravel(factor)[np.ndim(factor) * j] - 1) > SAME_WEIGHT:
+            continue  # most weights, without a look at all of them
+        if np.ptp(w * np.where(positive, 1.0, factor)) <= SAME_WEIGHT * w[i]:
+            warn(f"sample_weight of a negative is {times:.4g} times that of a positive, {what}")
+            return
+
+
+def may_undo(w: Array, y: Array, rate: float) -> bool:
+    """Whether two rows tell that weights may undo a rate: what calls by hand ask, at no cost."""
+    i, j = y[:1000].argmax(), y[:1000].argmin()
+    if y[i] == y[j]:
+        i, j = y.argmax(), y.argmin()
+    return rate < 1 and bool(abs(w[j] * rate - w[i]) <= SAME_WEIGHT * w[i])
+
+
+@guard(Sampling, "classes")
+def one_rate_is_of_named_classes(sampling: Sampling) -> None:
+    """One rate is for the first of two classes, and nobody has chosen the order of words."""
+    first = sampling.classes[0]
+    if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
+        alone = "negative only as first in alphabetical order"
+        warn(f"{sampling.name} is of {first!r}, {alone}: {sampling.to_name}")
+
+
+def check_fits(stack: Stack) -> None:
+    """Ask for the layout of what ``fit`` of a library's own estimator was given."""
+    for room, frame in stack:
+        code, seen = frame.f_code, frame.f_locals
+        if code.co_name == "fit" and room in _registry.BY_NAME:
+            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            given = {name: seen[name] for name in names if name in seen}
+            own = column_names(given.get("X"))
+            Layout(name="", rows=given)
+            for one in by_rows(given):
+                for name, table in one.items():
+                    Layout(columns=column_names(table), trained_on=own, name=name, of="X")
+
+
+_read: WeakSet[Any] = WeakSet()  # boosters and what cv trains, whose calls were read
+DOORS = "gbdt_objectives.adapters"  # of trainings that know all this, and have asked
+
+
+def read_call(
+    owner: Any, name: str, room: str, seen: dict[str, Any], fit: dict[str, Any]
+) -> dict[str, Any]:
+    """What the library's train or cv that calls us was given, once: nothing of a worker, which sees
+    its own rows only, or of a training of our own, which has asked before. ``name`` is the
+    objective of the booster; the others are those of :meth:`Stack.training_above`."""
+    if owner in _read or _workers.workers():
+        return {}
+    _read.add(owner)
+    callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(fit.get("self")).__mro__)
+    if any(kind.__module__.startswith(DOORS) for kind in callers):
+        return {}
+    with suppress(KeyError, AttributeError, IndexError):  # its locals have other names
+        return _registry.library(room).read_call(seen, fit, name)
+    return {}
+
+
+def ask(facts: dict[str, Any]) -> Training:
+    """The training of these facts, each of whose metrics of ours is asked, too."""
+    metrics = facts.pop("metrics", ())
+    training = Training(**facts)
+    for metric in metrics:
+        training.part(metric=metric)
+    return training
+
+
+def objective_called(
+    objective: Any, caller: str | None, booster: Any, owner: Any, stack: Stack
+) -> Training:
+    """The training whose library calls an objective, as far as its frames tell."""
+    above, loss = stack.training_above(), objective.equations
+    estimator = above[-1].get("self")
+    facts: dict[str, Any] = {"name": loss.name, "link": loss.link, "engine": _workers.engine()}
+    rooms = dropwhile(lambda room: room == "gbdt_objectives", (room for room, _ in stack))
+    known = (*_registry.BY_NAME, "gbdt_objectives")  # between two of these is a user's function
+    facts["blended"] = next(rooms, "") not in known and any(room in known for room in rooms)
+    kind = _registry.kind_of(estimator)
+    if kind is not None:
+        own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
+        facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
+        check_fits(stack)
+    if caller is not None:
+        library = _registry.library(caller)
+        facts["library"] = _registry.BY_NAME[caller]
+        facts["named_as"], facts["transform"] = library.trained_as(booster)
+        facts["start_told"] = facts["engine"] in SILENT and library.start_is_told(booster)
+        if not facts["engine"] and above[0] == caller:
+            facts |= read_call(owner, facts["named_as"], *above)
+        if not facts["blended"]:
+            facts |= {"objective": objective, "predicts_by": facts["transform"] or IDENTITY}
+    return ask(facts)
+
+
+def metric_called(facts: dict[str, Any], stack: Stack) -> Training:
+    """The training whose library calls a metric, of which these facts are known."""
+    room, frame = stack.evaluating()
+    facts["predictions"] = None  # are margins, or what it reads
+    if room is not None and frame is not None:
+        booster = frame.f_locals["self"]
+        facts["predictions"] = _registry.library(room).evaluated_as(frame.f_locals, facts["link"])
+        if booster not in _read and not _workers.engine():
+            above = stack.training_above()
+            if above[0] == room:
+                facts |= read_call(stack.cross_validation() or booster, "", *above)
+            _read.add(booster)  # one of several folds
+    return ask(facts)

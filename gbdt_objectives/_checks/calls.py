@@ -19,9 +19,14 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import is_dask, shown
-from gbdt_objectives._checks.columns import check_columns, check_unread
 from gbdt_objectives._checks.spellings import misplaced
-from gbdt_objectives._checks.tables import check_rows, column_names, read
+from gbdt_objectives._checks.tables import (
+    check_columns,
+    check_rows,
+    check_unread,
+    column_names,
+    read,
+)
 from gbdt_objectives._checks.values import by_name, category_order, class_keys
 from gbdt_objectives._names import ROOT
 from gbdt_objectives._public import TRAININGS, any_named

@@ -16,20 +16,22 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import asked
-from gbdt_objectives._checks.arrays import Array, shown, to_host
-from gbdt_objectives._checks.asked import Layout, Member, Model, Sampling, Scoring, Training, guard
-from gbdt_objectives._checks.tables import check_rows, has_names, in_order, plain_names
+from gbdt_objectives._checks.arrays import are_equal, have_fractions, to_host
+from gbdt_objectives._checks.asked import (
+    SILENT,
+    Member,
+    Sampling,
+    Scoring,
+    Training,
+    guard,
+)
 from gbdt_objectives._checks.users import check_takes, warn
 from gbdt_objectives._checks.values import class_weights
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE
 
 _RANDOM = np.random.default_rng
 
-SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
-COMMON = 0.1  # share of events, above any that are rare enough to thin the others below them
 ONE_WAY = 0.9  # |sum w g| / sum w |g| at the start, from which on only all margins together move
-SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
-SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
 REWEIGHTING = {
     "class_weight": "", "class_weights": "", "auto_class_weights": "", "priors": "",
     "class_prior": "", "fit_prior": "true 1", "sampling_strategy": "", "scale_pos_weight": "1 1.0",
@@ -470,7 +472,7 @@ def objective_fits_estimator(training: Training) -> None:
         kind = name.replace("Regressor", "Classifier")
         remedy = f"use {kind}, whose predict_proba gives probabilities"
         remedy += f", and predict with {library.asks_margins} margins" * bool(library.asks_margins)
-        if _have_fractions(training.labels(None)):
+        if have_fractions(training.labels(None)):
             if library.margin_flag and link == "logit":
                 return  # predictions are probabilities
             remedy = (
@@ -478,13 +480,6 @@ def objective_fits_estimator(training: Training) -> None:
                 "LGBMRegressor"
             )
         raise TypeError(f"objective={objective!r} trains {link.margins}: {remedy}")
-
-
-def _have_fractions(y: Any) -> bool:
-    """Whether labels, perhaps of Dask, are no whole numbers."""
-    y = y if hasattr(y, "__dask_graph__") else np.asarray(to_host(y))
-    found: Any = getattr(getattr(y, "dtype", None), "kind", "") == "f" and (y != y // 1).any()
-    return bool(found.compute() if hasattr(found, "compute") else found)
 
 
 @guard(Training, "stops_on", "objective", "library")
@@ -519,20 +514,12 @@ def stops_on_held_out(training: Training) -> None:
                 f"early stopping looks at {its_name!r}, which is the training data: put held-out "
                 "data last"
             )
-        if labels and _are_equal(labels(seen[-1]), labels(None)):
+        if labels and are_equal(labels(seen[-1]), labels(None)):
             warn(
                 f"early stopping looks at {its_name!r}, which has as many rows as the training "
                 "data, and the same labels: if they are the same rows, it stops too late; pass "
                 "held-out rows"
             )
-
-
-def _are_equal(a: Any, b: Any) -> bool:
-    """Whether both are labels in memory, equally many and equal."""
-    if a is None or b is None or hasattr(a, "__dask_graph__"):
-        return False
-    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
-    return len(first) > 0 and np.array_equal(first, second)
 
 
 @guard(Training, "row_start", "sets_with_start")
@@ -608,48 +595,6 @@ def earlier_margins_are_read(training: Training) -> None:
         )
 
 
-@guard(Layout, "columns", "trained_on", "of")
-def columns_are_in_order(layout: Layout) -> None:
-    """Columns that are read by position must be in the order of those trained on."""
-    if order := in_order(layout.trained_on, layout.columns):
-        raise ValueError(
-            f"{layout.name} has the columns of {layout.of} in another order, and they are read by "
-            f"position: pass X[{shown(order)}], of Arrow X.select"
-        )
-
-
-@guard(Layout, "columns", "trained_on", "name", "of")
-def columns_are_known(layout: Layout) -> None:
-    """A table none of whose columns the model knows by name is perhaps another."""
-    own, given = plain_names(layout.trained_on), plain_names(layout.columns)
-    if set(own).isdisjoint(given) and has_names(own) and has_names(given):
-        warn(
-            f"{layout.name} has the columns {shown(given)}, none of which is among those of "
-            f"{layout.of}, {shown(own)}, and they are read by position: pass those, or, if they "
-            "are the same, name them so, in pandas X.set_axis(names, axis=1)"
-        )
-
-
-@guard(Layout, "categories", "known", "of")
-def categories_keep_their_numbers(layout: Layout) -> None:
-    """Categories must have the numbers by which an earlier model knows them."""
-    for known, (name, values) in zip(layout.known, layout.categories.items(), strict=False):
-        moved = any(a != b for a, b in zip(known, values, strict=False))
-        if moved and len(layout.known) == len(layout.categories):
-            every = [*known, *(value for value in values if value not in known)]
-            raise ValueError(
-                f"{layout.of} was trained on the categories {shown([*known])} of {name!r}, in this "
-                f"order, and would take those of X for others: pass X.assign(**{{{name!r}: "
-                f"X[{name!r}].cat.set_categories({shown(every)})}})"
-            )
-
-
-@guard(Layout, "rows", "name")
-def rows_are_in_order(layout: Layout) -> None:
-    """Rows that are matched by position must not be labelled in different orders."""
-    check_rows(layout.rows, f" of {layout.name}" if layout.name else "")
-
-
 @guard(Training, "earlier", "objective")
 def earlier_model_fits(training: Training) -> None:
     """An earlier model must have the objective's outputs."""
@@ -659,100 +604,6 @@ def earlier_model_fits(training: Training) -> None:
             f"{earlier.argument} has {earlier.outputs} outputs, but {objective!r} has "
             f"{objective.outputs}: train on with a model of the same objective"
         )
-
-
-@guard(Model, "link", "shift_by")
-def shift_moves_log_odds(model: Model) -> None:
-    """A rate, or another shift of log-odds, must not move margins that are something else."""
-    link = model.link
-    if link is None or link.n_classes or link.takes_several:
-        return
-    if link.is_declared:
-        raise ValueError(
-            f"{model.shift_by} moves log-odds, but {model.name} has {link.margins}: leave it out, "
-            "or pass a classifier or its booster; a regression on a part of the rows needs weights "
-            "of 1 / rate when it trains, and numbers are moved by delta= of shift_intercept"
-        )
-    warn(
-        f"{model.shift_by} moves log-odds, and {model.name} does not say whether its margins are: "
-        "leave it out if its predictions are numbers; if they are log-odds, say so by "
-        "shift_intercept(booster, delta=float(shift))"
-    )
-
-
-@guard(Sampling, "thinned", "rows_of", "kept", "rate")
-def thins_the_frequent_class(sampling: Sampling) -> None:
-    """A rate must thin the frequent class, and leave fewer rows of it than of the other only where
-    that one is rare."""
-    own, others = sampling.rows_of
-    name = f"{sampling.name} drops rows of {sampling.thinned!r}, "
-    if own < others:
-        message = f"{name}the less frequent class, {own:g} rows to {others:g}: {sampling.to_name}"
-        if own < others / 4:
-            raise ValueError(message)
-        warn(message)
-        return
-    kept, by_chance = sampling.kept, 3 * np.sqrt(others)
-    if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
-        warn(
-            f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
-            f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
-        )
-
-
-@guard(Model, "classes", "one_number")
-def one_shift_is_of_named_classes(model: Model) -> None:
-    """One number is for the second of two classes, and nobody has chosen the order of words."""
-    if not model.one_number or len(model.classes) != 2:
-        return
-    first, second = model.classes
-    if isinstance(second, str):
-        warn(
-            f"{model.shift_by} is one number, for {second!r}, second in alphabetical order only: "
-            f"pass log_odds_shift(class_keep_rates={{{first!r}: rate, {second!r}: rate}}), where 1 "
-            "is the rate of a class that was kept, or LogOddsShift([0, number])"
-        )
-
-
-@guard(Model, "classes", "attached")
-def attached_is_of_the_second_class(model: Model) -> None:
-    """What was made of labels 0 and 1 is for the second of two classes, and nobody has chosen the
-    order of words."""
-    first, second = model.classes if len(model.classes) == 2 else ("no", "")
-    if isinstance(second, str) and first.strip().lower() not in SAYS_NO:
-        warn(
-            f"{model.attached} made of labels 0 and 1, and 1 is taken for {second!r}, second in "
-            f"alphabetical order only: make it of y == {second!r} and its probability, "
-            "predict_proba(X)[:, 1], with labels=list(model.classes_) if it takes labels; a "
-            "CalibratedClassifier(model, cv='prefit').fit(X, y) takes the words themselves"
-        )
-
-
-@guard(Sampling, "weights", "positive", "rate")
-def weights_leave_the_rate_alone(sampling: Sampling) -> None:
-    """Weights must not undo the sampling at a rate that is given, too, nor make classes alike."""
-    w, positive, r = sampling.weights, sampling.positive, sampling.rate
-    i, j, P = int(positive.argmax()), int(positive.argmin()), np.count_nonzero(positive)
-    if positive[i] == positive[j] or w[i] in (0, w[j]) or np.min(r) >= 1:
-        return
-    times, factors = w[j] / w[i], dict[str, Any]()
-    factors["which undoes the sampling, and the rate undoes it again: leave one of the two out, "
-            "unless rows were sampled twice"] = r  # fmt: skip
-    factors["by which both count the same, and no rate undoes that: leave it out"] = len(w) / P - 1
-    for what, factor in factors.items():
-        if abs(times * np.ravel(factor)[np.ndim(factor) * j] - 1) > SAME_WEIGHT:
-            continue  # most weights, without a look at all of them
-        if np.ptp(w * np.where(positive, 1.0, factor)) <= SAME_WEIGHT * w[i]:
-            warn(f"sample_weight of a negative is {times:.4g} times that of a positive, {what}")
-            return
-
-
-def may_undo(w: Array, y: Array, rate: float) -> bool:
-    """Whether two rows tell that weights may undo a rate: what calls by hand ask, at no cost."""
-    i, j = y[:1000].argmax(), y[:1000].argmin()
-    if y[i] == y[j]:
-        i, j = y.argmax(), y.argmin()
-    return rate < 1 and bool(abs(w[j] * rate - w[i]) <= SAME_WEIGHT * w[i])
 
 
 @guard(Training, "loss", "rows")
@@ -766,15 +617,6 @@ def rate_is_of_the_frequent_class(training: Training) -> None:
     if loss.intercept is None and training.library:  # a plain call, which does not measure it
         with suppress(ValueError):  # of one class only
             loss.measured(replace(rows, f=None))  # asks of which class the rate is
-
-
-@guard(Sampling, "classes")
-def one_rate_is_of_named_classes(sampling: Sampling) -> None:
-    """One rate is for the first of two classes, and nobody has chosen the order of words."""
-    first = sampling.classes[0]
-    if isinstance(first, str) and first.strip().lower() not in SAYS_NO:
-        alone = "negative only as first in alphabetical order"
-        warn(f"{sampling.name} is of {first!r}, {alone}: {sampling.to_name}")
 
 
 @guard(Member, "parameters", "weighing")

@@ -6,11 +6,12 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
 
+from gbdt_objectives import _registry
 from gbdt_objectives._public import TOLD
 from gbdt_objectives._rows import workers as _workers
 
@@ -23,17 +24,101 @@ PREDICTIONS = {
     "pred", "preds", "predt", "predicted", "prediction", "predictions", "y_score", "y_prob", "prob",
     "proba", "probability", "logit", "logits",
 }  # fmt: skip
-Stack = list[tuple[str, FrameType]]
-"""Frames, the nearest first, each with the package that its code belongs to; "" if to none."""
+TRAINS = ("update", "boost")
+EVALUATES = ("eval_set", "__inner_eval")
 
 
-def stack() -> Stack:
-    found: Stack = []
-    frame = sys._getframe(1)
-    while (above := frame.f_back) is not None:
-        frame = above
-        found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
-    return found
+class Stack(list[tuple[str, FrameType]]):
+    """Frames, the nearest first, each with the package that its code belongs to; "" if to none.
+
+    A booster knows its objective, so whether its predictions are margins. It does not say that it
+    is one worker of several, that a classifier will read the margins as log-odds, or that early
+    stopping will minimise kappa: there frames are inspected. No booster is imported.
+    """
+
+    @classmethod
+    def here(cls) -> Stack:
+        """The frames above the caller."""
+        found = cls()
+        frame = sys._getframe(1)
+        while (above := frame.f_back) is not None:
+            frame = above
+            found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
+        return found
+
+    def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
+        """Library and frame of the booster that calls us in one of these methods, if any."""
+        for room, frame in self:
+            if frame.f_code.co_name in methods and room in _registry.BY_NAME:
+                return room, frame
+        return None, None
+
+    def is_called(self) -> bool:
+        return self.call_of(TRAINS + EVALUATES)[1] is not None
+
+    def training(self) -> tuple[str | None, Any]:
+        """The library and the booster that trains further up; None and None if none does."""
+        room, frame = self.call_of(TRAINS)
+        return room, None if frame is None else frame.f_locals["self"]
+
+    def evaluating(self) -> tuple[str, FrameType] | tuple[None, None]:
+        return self.call_of(EVALUATES)
+
+    def cross_validation(self) -> Any:
+        """What a library's ``cv`` further up trains, all folds; None if none does."""
+        for room, frame in self:
+            if frame.f_code.co_name == "cv" and room in _registry.BY_NAME:
+                seen = frame.f_locals
+                names = ("cvbooster", "booster", "cvfolds")
+                return next(seen[name] for name in names if name in seen)
+        return None
+
+    def enclosing(self) -> Iterator[tuple[str, FrameType]]:
+        """The frames of libraries that stand above our own, whatever is between."""
+        from_library = dropwhile(lambda at: at[0] not in _registry.BY_NAME, self)
+        return takewhile(lambda at: at[0] in _registry.BY_NAME, from_library)
+
+    def of_libraries(self) -> Iterator[tuple[str, FrameType]]:
+        """The frames of libraries that stand directly above our own."""
+        above = takewhile(lambda at: at[0] in (*_registry.BY_NAME, "gbdt_objectives"), self)
+        return (at for at in above if at[0] in _registry.BY_NAME)
+
+    def training_above(self) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """The library whose ``train`` or ``cv`` stands above us, its locals, and those of the
+        ``fit`` of an estimator that calls it; empty where there is none."""
+        library, seen = "", dict[str, Any]()
+        for room, frame in self:
+            function = frame.f_code.co_name
+            if room not in _registry.BY_NAME or function not in ("fit", "train", "cv"):
+                continue
+            if function == "fit":
+                return library, seen, frame.f_locals
+            if library:
+                break
+            library, seen = room, frame.f_locals
+        return library, seen, {}
+
+    def free_network(self) -> _registry.Named | None:
+        """The library, LightGBM, of a distributed booster that calls us, if one does. Its network
+        is freed, so that other workers fail at once, and not the next training."""
+        for library, frame in self.enclosing():
+            booster: Any = frame.f_locals.get("self")
+            if getattr(booster, "_network", None) is True:
+                booster.free_network()
+                return _registry.BY_NAME[library]
+        return None
+
+    @staticmethod
+    def note(said: tuple[str, bool, str | None], value: float) -> None:
+        """Let the early stopping of a library that evaluates us know what a metric of ours said:
+        its name, its direction and the name by which it is recorded, None within a user's
+        function."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_name not in EVALUATES:
+            frame = frame.f_back
+        room = "" if frame is None else frame.f_globals["__name__"].partition(".")[0]
+        if room in _registry.BY_NAME:
+            _registry.library(room).note(said, value, frame)
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -46,7 +131,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     if _workers.engine() == "Dask":
         sys.modules["distributed"].warn(message, category)
         return
-    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", stack())
+    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", Stack.here())
     warnings.warn(message, category, stacklevel=2 + sum(1 for _ in ours))
 
 

@@ -6,10 +6,9 @@ import math
 import numbers
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from inspect import isfunction
-from itertools import chain
 from os.path import commonprefix
 from typing import Any
 
@@ -391,44 +390,6 @@ def not_probabilities(name: str, z: Array) -> None:
         )
 
 
-def warn_of_other_labels(
-    low: float, high: float, mean: float, center: float | None, spread: float | None,
-    label_range: tuple[float, float] | None = None,
-) -> None:  # fmt: skip
-    """Warn of labels, from low to high, that are not those whose mean and variance are given."""
-    said = ""
-    if label_range is not None:
-        if not label_range[0] <= low <= high <= label_range[1]:
-            said = f"those given before are from {label_range[0]:g} to {label_range[1]:g}"
-    elif center is not None and spread is not None and abs(mean - center) > FAR * spread**0.5:
-        said = f"center={center:g} and spread={spread:g} say that they are elsewhere"
-    if said:
-        warn(
-            f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
-            "the mean and variance of these labels, or leave them out, and they are measured"
-        )
-
-
-def warn_of_code(name: str, y: Array | None, *ends: float, weight: Any = None) -> None:
-    """Warn of a label of nines that lies further from all others than these do from each other, if
-    neighbours of those are at most 2 apart on average: 0, 10, 100 have none, and 0, 9 are steps.
-    ``ends``: the least and the greatest label, where they are known."""
-    if y is None or 0 in y.shape or CODES.isdisjoint(ends or (float(y.min()), float(y.max()))):
-        return
-    y = y[np.asarray(weight) > 0] if np.shape(weight) == y.shape else y  # else it will be refused
-    found = np.unique(arrays.to_host(y))
-    others = np.setdiff1d(found, [*CODES])
-    for code in CODES.intersection(found[[0, -1]]) if len(others) > 1 else ():
-        wide = others[-1] - others[0]
-        if np.abs(others - code).min() > wide and wide <= 2 * (len(others) - 1):
-            warn(
-                f"{name} holds {code:g}, far from the others, {others[0]:g} to {others[-1]:g}, as "
-                "files write a missing one; by its distance it counts more than all others: leave "
-                "such rows out, or, if it is a class, number the classes by their position, "
-                "numpy.unique(y, return_inverse=True)[1]"
-            )
-
-
 def unit_range(score: Array) -> tuple[float, float] | None:
     """The lowest and the highest score, if they look like probabilities or like log-odds."""
     low, high = float(score.min()), float(score.max())
@@ -490,30 +451,6 @@ def one_rate_or_many(name: str, value: ArrayLike, rows: int) -> float | Array:
     rates = keep_rates(name, value)
     same_length(name, rates, "the labels", rows)
     return rates
-
-
-def binary_labels(name: str, y: Array, of_soft: str = "") -> None:
-    """Labels 0 and 1; ``of_soft`` is what to do about labels between them."""
-    right = y == 0
-    right |= y == 1
-    if right.all():
-        return
-    remedy = "encode the rare event as 1 and everything else as 0"
-    if of_soft and ((y >= 0) & (y <= 1)).all():
-        remedy = of_soft
-    arrays.each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
-
-
-def not_swapped(name: str, p: Any, y: Any) -> None:
-    """Refuse predictions (n,) that are 0 and 1, as labels are, beside labels between these."""
-    if p.ndim > 1 or not p.shape[0] or float(p[0]) not in (0, 1):  # nearly all, at no cost
-        return
-    p, y = arrays.to_host(p), arrays.to_host(y)
-    if np.ptp(p) and np.isin(p, (0, 1)).all() and ((y > 0) & (y < 1)).any():
-        raise ValueError(
-            f"{name} is 0 or 1 in every row, as labels are, beside labels between 0 and 1: pass "
-            "the margins or probabilities that the model predicts"
-        )
 
 
 def label_range(name: str, value: object) -> tuple[float, float]:
@@ -693,118 +630,7 @@ def positions(
     return position
 
 
-def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
-    """Groups of any one type as numbers 0.., (n,)."""
-    distinct, numbers = distinct_groups(groups, rows, name)
-    not_spelled_missing(name, distinct, "groups")
-    return numbers
-
-
-def not_spelled_missing(name: str, values: Array, own: str) -> None:
-    """Raise for a word for a missing value, which may be a name unless all others hold a digit."""
-    if values.dtype.kind not in "OUST" or SPELLED.isdisjoint(listed := values.tolist()):
-        return
-    distinct = {*listed}
-    others, words = distinct - SPELLED, distinct & SPELLED
-    if words & {"", "<NA>"} or (others and all(re.search(r"\d", str(one)) for one in others)):
-        raise ValueError(
-            f"{name} must not be missing, found {min(words)!r}, a word for it: give such rows "
-            f"{own} of their own, or leave them out; if it is a name, write it in another way"
-        )
-
-
-def check_groups(name: str, numbers: Array, least: int = 2, rows: int | None = None) -> Array:
-    """The numbers of groups, if these are enough for what varies between them to show."""
-    found, n = len(np.unique(numbers)), len(numbers) if rows is None else rows
-    if n > 1 and found < least:
-        raise ValueError(
-            f"{name} must be at least {least} different ones, better 30 or more, found {found} "
-            f"among {n} rows of weight above 0: what outcomes of one group have in "
-            "common shows only between groups; pass whose row it is, or leave it out if rows are "
-            "independent"
-        )
-    return numbers
-
-
-def distinct_groups(
-    groups: ArrayLike, rows: int, name: str, other: str = "the labels"
-) -> tuple[Array, Array]:
-    """The different groups, of any one type, in ascending order, and the number of each row's."""
-    values = as_array(name, groups)
-    if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
-        values = np.asarray(groups, object)  # where a NaN among strings is none
-    if values.ndim != 1:
-        raise arrays.not_flat(name, values.shape)
-    same_length(name, values, other, rows)
-    if values.dtype.kind == "f":
-        arrays.finite(name, values)
-    if values.dtype.kind not in "OUS":
-        distinct, numbers = number_values(values)
-        if values.dtype.kind in "mM":
-            _not_missing(name, values, distinct)
-        return distinct, numbers
-
-    def listed() -> Iterable[Any]:  # never all at once: strings take more room than numbers
-        return chain.from_iterable(values[k : k + 65_536].tolist() for k in range(0, rows, 65_536))
-
-    try:
-        found = set(listed())
-        _not_missing(name, values, found)
-        order = sorted(found)
-    except TypeError:
-        kinds = sorted({type(value).__name__ for value in values})
-        raise TypeError(
-            f"{name} must be of one type that can be sorted, found {', '.join(kinds)}: make them "
-            "all strings or all integers"
-        ) from None
-    number = {value: k for k, value in enumerate(order)}
-    distinct = np.empty(len(order), object)
-    distinct[:] = order
-    return distinct, np.fromiter(map(number.__getitem__, listed()), np.intp, rows)
-
-
-def number_values(values: Array) -> tuple[Array, Array]:
-    """The distinct values, rising, and the number of each row's: np.unique in half the memory."""
-    order = np.argsort(values)
-    rising = values[order]
-    new = np.append(True, rising[1:] != rising[:-1])[: len(values)]
-    distinct = rising[new]
-    del rising
-    rank = np.cumsum(new)
-    rank -= 1
-    numbers = np.empty(len(values), np.intp)
-    numbers[order] = rank
-    return distinct, numbers
-
-
-def distinct_segments(
-    values: Any, rows: int, name: str, other: str = "the labels"
-) -> tuple[Array, Array, bool]:
-    """A column's distinct values, the number of each row's, and whether these are categories, all
-    of which are listed."""
-    category = getattr(values, "cat", values)
-    if not (hasattr(category, "categories") and hasattr(category, "codes")):
-        return *distinct_groups(values, rows, name, other), False
-    codes = np.asarray(category.codes).astype(np.intp)
-    same_length(name, codes, other, rows)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{name} must not be missing, found a row without a category at row "
-            f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
-        )
-    return np.asarray(category.categories), codes, True
-
-
-def _not_missing(name: str, values: Array, distinct: Any) -> None:
-    if any(_missing(value) for value in distinct):
-        row = next(i for i, value in enumerate(values) if _missing(value))
-        raise ValueError(
-            f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
-            "groups of their own, or leave them out"
-        )
-
-
-def missing(values: Array) -> Array:
+def where_missing(values: Array) -> Array:
     """Which values, of any type, are missing, (n,)."""
     if values.dtype.kind == "f":
         return np.isnan(values)

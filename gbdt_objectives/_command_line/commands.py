@@ -93,12 +93,12 @@ def thresholds(o: SimpleNamespace) -> None:
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
             sample_weight=w, groups=g, random_state=o.random_state,
         ).interval  # fmt: skip
-    say(report, report_as_text(report, found, o.cv), o.style)
+    say(report, thresholds_as_text(report, found, o.cv), o.style)
     save(classifier, o.output)
 
 
 def limited(
-    table: files.Table, o: SimpleNamespace, y: Array, s: Array, order: Any, g: Array | None
+    table: files.FileTable, o: SimpleNamespace, y: Array, s: Array, order: Any, g: Array | None
 ) -> tuple[Any, dict[str, Any]]:
     """The classifier whose threshold keeps the constraints, and how good it is on these rows."""
     if o.interval or len(o.method) > 1:
@@ -114,7 +114,7 @@ def limited(
                 f"--constraint must be METRIC=BOUND, found {given!r}: for instance precision=0.9"
             ) from None
     alone = o.negative_keep_rate is not None  # a rate of each row is a weight
-    w = options.weights(table, o) if alone else options.weights_of_all(table, o, y)
+    w = options.weight_column(table, o) if alone else options.weights_of_all(table, o, y)
     doing(f"trying every cut of {table.rows} rows")
     how: dict[str, Any] = {
         "method": next(iter(o.method), None), "labels": order, "metric": o.metric,
@@ -155,7 +155,7 @@ def report_of(found: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def report_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
+def thresholds_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
     cuts = {"class": found.labels, "from score": np.append(-math.inf, report["thresholds"])}
     text = [
         f"{report['metric']} of {report['rows']} rows, by {cv} folds",
@@ -273,7 +273,10 @@ def report(o: SimpleNamespace) -> None:
     known: dict[str, Any]
     if o.thresholds is None:
         model, y = Given(), options.labels_01(table, o)
-        known = {"sample_weight": options.weights(table, o), **options.read_rates(table, o)}
+        known = {
+            "sample_weight": options.weight_column(table, o),
+            **options.read_sampling(table, o),
+        }
     else:
         model = read_saved(o.thresholds, ("ThresholdClassifier",))
         y = files.classes(table, "--label", o.y_true, model.classes_.tolist())
@@ -348,7 +351,7 @@ def load(path: str) -> ModuleType:
     return module
 
 
-def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.Table) -> Array:
+def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.FileTable) -> Array:
     """What a saved thing makes of scores."""
     by_segment = isinstance(fitted, go.thresholds.SegmentShift)
     if by_segment and o.segments is None:

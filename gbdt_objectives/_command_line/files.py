@@ -38,7 +38,7 @@ class InputError(click.ClickException, ValueError):
 
 
 @dataclass(frozen=True)
-class Table:
+class FileTable:
     """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
 
     columns: dict[str, Array]
@@ -53,7 +53,9 @@ class Table:
         return list(self.columns) if self.arrow is None else list(self.arrow.column_names)
 
 
-def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool = False) -> Table:
+def read_table(
+    path: str, delimiter: str | None, wanted: Wanted, *, others: bool = False
+) -> FileTable:
     """The wanted columns of a file, and the others on request; only those to keep may be empty."""
     used: dict[str, str] = {}
     for option, name in wanted:
@@ -82,7 +84,9 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     return table
 
 
-def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
+def numbers(
+    table: FileTable, option: str, name: str, hint: str = "correct or remove the row"
+) -> Array:
     column = table.columns[name]
     if table.arrow is None and all(value.lower() in ("true", "false") for value in column):
         column = np.array([value.lower() == "true" for value in column])
@@ -112,7 +116,7 @@ def parse_number(text: Any, kind: type = float) -> Any:
     return kind(text)
 
 
-def classes(table: Table, option: str, name: str, labels: list[Any] | None) -> Array:
+def classes(table: FileTable, option: str, name: str, labels: list[Any] | None) -> Array:
     """A column of classes, of the type of the labels; whole numbers if there are none."""
     if labels and isinstance(labels[0], str):
         return table.columns[name]
@@ -165,9 +169,9 @@ def check_ending(path: str | None, holds: str, *endings: str) -> None:
         raise InputError(f"--output {path} would hold {holds}: give a name that ends in {names}")
 
 
-def write_table(
-    path: str | None, table: Table, names: Sequence[str], new: Mapping[str, Array] | None = None,
-    *, rows: Array | None = None,
+def write_file(
+    path: str | None, table: FileTable, names: Sequence[str],
+    new: Mapping[str, Array] | None = None, *, rows: Array | None = None,
 ) -> None:  # fmt: skip
     """Rows of columns of a table, and new columns, to a file or, if it is None, standard output."""
     new, names = new or {}, list(dict.fromkeys(names))
@@ -226,7 +230,7 @@ def _open(path: str) -> Iterator[TextIO]:
         ) from None
 
 
-def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others: bool) -> Table:
+def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others: bool) -> FileTable:
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(
             f"--delimiter must be one character, found {delimiter!r}: for instance ; or, a tab, "
@@ -262,7 +266,7 @@ def _read_csv(path: str, delimiter: str | None, used: Mapping[str, str], others:
                 "quotes stand around whole values, or a file that ends in .parquet"
             ) from None
     names = [header[k] for k in places]
-    return Table({name: np.array(c, object) for name, c in zip(names, columns, strict=True)})
+    return FileTable({name: np.array(c, object) for name, c in zip(names, columns, strict=True)})
 
 
 def _full_rows(path: str, reader: Any, fields: int, separator: str) -> Iterator[list[str]]:
@@ -283,7 +287,7 @@ def _full_rows(path: str, reader: Any, fields: int, separator: str) -> Iterator[
         yield values
 
 
-def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bool) -> Table:
+def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bool) -> FileTable:
     pyarrow = _pyarrow()
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder: give one of the Parquet files in it, or join them")
@@ -301,7 +305,7 @@ def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bo
         for name in dict.fromkeys(name for option, name in wanted if option != "--keep")
         for c in [arrow.column(name)]
     }
-    return Table(columns, arrow)
+    return FileTable(columns, arrow)
 
 
 def _pyarrow() -> Any:
@@ -377,19 +381,19 @@ def say(report: Mapping[str, Any], text: str, style: str) -> None:
 
 
 def as_json(report: Mapping[str, Any]) -> str:
-    return json.dumps(plain(report), indent=2, allow_nan=False)
+    return json.dumps(json_value(report), indent=2, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value in JSON's types: nan is null, infinite numbers are "-inf" and "inf"."""
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, np.datetime64 | np.timedelta64):
         return word(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     known = value is None or isinstance(value, str | bool | int | float)

@@ -19,9 +19,9 @@ from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._checks.calls import SWAPPED
 from gbdt_objectives._checks.spellings import counterpart, nearest
 from gbdt_objectives._command_line import files
-from gbdt_objectives._command_line.files import InputError, Table, doing, told
+from gbdt_objectives._command_line.files import FileTable, InputError, doing, told
 from gbdt_objectives.metrics.classes import NAMED
-from gbdt_objectives.objectives.base import HessianKind
+from gbdt_objectives.objectives.loss import HessianKind
 
 FEWEST_GROUPS = 30
 COLUMNS = {
@@ -243,7 +243,7 @@ NEW_COLUMN = options_of(
 )
 
 
-def read_options(o: SimpleNamespace, *, others: bool = False) -> Table:
+def read_options(o: SimpleNamespace, *, others: bool = False) -> FileTable:
     """The columns that the options name, of those that are given, and on request the others."""
     if "keep_rate" in vars(o) and o.negative_keep_rate is not None:
         if o.keep_rate is not None:
@@ -261,21 +261,21 @@ def read_options(o: SimpleNamespace, *, others: bool = False) -> Table:
     return files.read_table(o.file, o.delimiter, wanted, others=others)
 
 
-def weights(table: Table, o: SimpleNamespace) -> Array | None:
+def weight_column(table: FileTable, o: SimpleNamespace) -> Array | None:
     name = o.sample_weight
     return None if name is None else files.numbers(table, "--weight", name)
 
 
-def read_counts(table: Table, o: SimpleNamespace) -> Array | None:
+def read_counts(table: FileTable, o: SimpleNamespace) -> Array | None:
     return None if o.counts is None else files.numbers(table, "--counts", o.counts)
 
 
-def labels_01(table: Table, o: SimpleNamespace) -> Array:
+def labels_01(table: FileTable, o: SimpleNamespace) -> Array:
     hint = "write 1 for the event and 0 for everything else"
     return files.numbers(table, "--label", o.y_true, hint)
 
 
-def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
+def read_sampling(table: FileTable, o: SimpleNamespace) -> dict[str, Any]:
     """How the rows were sampled, as functions take it."""
     if o.keep_rate is not None:
         column = files.numbers(table, "--keep-rate-column", o.keep_rate)
@@ -310,12 +310,14 @@ class ScoredTable(NamedTuple):
         return go.calibration.normalized_entropy(self.y, p, sample_weight=w)
 
 
-def read_rows(table: Table, o: SimpleNamespace) -> ScoredTable:
+def read_scored_table(table: FileTable, o: SimpleNamespace) -> ScoredTable:
     y, score = labels_01(table, o), files.numbers(table, "--score", o.score)
-    return ScoredTable(y, score, weights(table, o), read_groups(table, o), read_rates(table, o))
+    return ScoredTable(
+        y, score, weight_column(table, o), read_groups(table, o), read_sampling(table, o)
+    )
 
 
-def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
+def read_groups(table: FileTable, o: SimpleNamespace) -> Array | None:
     if o.groups is None:
         return None
     groups = table.columns[o.groups]
@@ -331,19 +333,19 @@ def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
 
 def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:
     """Weights in which each negative stands for those that were not kept."""
-    from gbdt_objectives.calibration.rows import stand_for
+    from gbdt_objectives.calibration.rows import LabelledRows
 
     if not rates:
         return w
     (rate,) = rates.values()
     if w is not None:
         Sampling(weights=w, positive=y == 1, rate=rate)
-    return stand_for(y, 1.0 if w is None else w, rate)
+    return LabelledRows.stand_for(y, 1.0 if w is None else w, rate)
 
 
-def weights_of_all(table: Table, o: SimpleNamespace, y: Array) -> Array | None:
+def weights_of_all(table: FileTable, o: SimpleNamespace, y: Array) -> Array | None:
     """Weights for the rows that were there before the sampling, which labels 0 and 1 need."""
-    rates = read_rates(table, o)
+    rates = read_sampling(table, o)
     right = (y == 0) | (y == 1)
     if rates and not right.all():
         row = int(np.argmin(right))
@@ -352,10 +354,10 @@ def weights_of_all(table: Table, o: SimpleNamespace, y: Array) -> Array | None:
             f"{given} is for labels 0 and 1, but --label {o.y_true} holds {shown(y[row])} at row "
             f"{row}: give --weight, a column of how many rows each stands for"
         )
-    return standing_weights(y, weights(table, o), rates)
+    return standing_weights(y, weight_column(table, o), rates)
 
 
-def read_shift(o: SimpleNamespace) -> Any:
+def shift_of_options(o: SimpleNamespace) -> Any:
     """The shift of the log-odds that the options of ``SHIFT`` describe."""
     rates, priors = (o.negative_keep_rate, o.positive_keep_rate), (o.train_prior, o.target_prior)
     if (rates == (None, None)) == (priors == (None, None)):
@@ -369,7 +371,7 @@ def read_shift(o: SimpleNamespace) -> Any:
     )  # fmt: skip
 
 
-def read_with_others(o: SimpleNamespace) -> Table:
+def read_with_others(o: SimpleNamespace) -> FileTable:
     """The score, and the columns that are to be copied."""
     files.check_ending(o.output, "CSV", *files.TABLES)
     table = read_options(o, others=not o.keep)
@@ -378,6 +380,6 @@ def read_with_others(o: SimpleNamespace) -> Table:
     return table
 
 
-def write_with(o: SimpleNamespace, table: Table, values: Array) -> None:
-    files.write_table(o.output, table, o.keep or table.names, {o.column: values})
+def write_with(o: SimpleNamespace, table: FileTable, values: Array) -> None:
+    files.write_file(o.output, table, o.keep or table.names, {o.column: values})
     told(o.output, f"{table.rows} rows")

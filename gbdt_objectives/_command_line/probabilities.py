@@ -15,7 +15,7 @@ import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files, options
-from gbdt_objectives._command_line.files import InputError, Table
+from gbdt_objectives._command_line.files import FileTable, InputError
 from gbdt_objectives._command_line.options import ScoredTable, option
 
 CALIBRATORS = {
@@ -61,7 +61,7 @@ def sample(o: SimpleNamespace) -> None:
             y, table.columns[o.key], o.negative_keep_rate, random_state=o.random_state
         )
     kept, rate = y[rows], float(go.priors.measured_keep_rates(y, y[rows])[0])
-    files.write_table(o.output, table, o.keep or table.names, rows=rows)
+    files.write_file(o.output, table, o.keep or table.names, rows=rows)
     events = int(np.count_nonzero(y))
     report = {"rows": len(y), "events": events, "kept_rows": len(kept), "negative_keep_rate": rate}
     text = files.columns_as_text({
@@ -87,7 +87,7 @@ def shift(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives shift model.txt --negative-keep-rate 0.1 -o served.txt
     """
-    delta = options.read_shift(o)
+    delta = options.shift_of_options(o)
     files.check_model_paths(o.model, o.output)
     known: dict[str, Any] = {"shift": delta}
     if o.positive_keep_rate is o.train_prior is None:
@@ -116,7 +116,7 @@ def correct(o: SimpleNamespace) -> None:
         --column probability -o corrected.csv
     """
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
-    shift = options.read_shift(o)
+    shift = options.shift_of_options(o)
     table = options.read_with_others(o)
     s = files.numbers(table, "--score", o.score)
     correction = go.priors.correct_margin if o.input_space == "margin" else go.correct_probability
@@ -154,7 +154,7 @@ def calibrate(o: SimpleNamespace) -> None:
         )
     _checks.generator(o.random_state)
     table = options.read_options(o)
-    rows = options.read_rows(table, o)
+    rows = options.read_scored_table(table, o)
     files.doing(f"fitting the map to {table.rows} rows")
     calibrator, log_loss = fit_map(o, rows)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
@@ -252,14 +252,17 @@ def calibration(o: SimpleNamespace) -> None:
         )
     _checks.generator(o.random_state)
     table = options.read_options(o)
-    rows, columns = options.read_rows(table, o), {name: table.columns[name] for name in o.segments}
+    rows, columns = (
+        options.read_scored_table(table, o),
+        {name: table.columns[name] for name in o.segments},
+    )
     rows = rows._replace(counts=options.read_counts(table, o))
     files.doing(f"testing {table.rows} rows")
     checked = check_of(rows, columns, o.alarm, o.random_state)
     report = {"rows": rows.number(), "events": rows.number(rows.y == 1), **checked}
     alarms = alarms_of(report, o.alarm)
     report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
-    files.say(report, report_as_text(report), o.style)
+    files.say(report, calibration_as_text(report), o.style)
     write_report(o, report)
     if alarms:
         more = len(alarms) - 1
@@ -323,7 +326,7 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
     return [f"{what}: adjusted p-value {adjusted[what]:.3g}" for what in raised]
 
 
-def report_as_text(report: Mapping[str, Any]) -> str:
+def calibration_as_text(report: Mapping[str, Any]) -> str:
     def texts(rows: Iterable[Mapping[str, Any]], key: str, digits: int = 4) -> list[str]:
         return ["" if (x := row.get(key)) is None else f"{x:.{digits}g}" for row in rows]
 
@@ -372,7 +375,7 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     words, numbers = ("column", "segment"), [*list(OF_SEGMENTS)[2:], "p_value_adjusted"]
     texts = {name: np.array([files.word(row[name]) for row in rows], object) for name in words}
     values = {name: np.array([row[name] for row in rows], float) for name in numbers}
-    files.write_table(o.output, Table(texts), words, values)
+    files.write_file(o.output, FileTable(texts), words, values)
     files.told(o.output, f"{len(rows)} rows")
 
 

@@ -126,7 +126,7 @@ class Device:
         if not _checks.on_device(values):
             own = np.require(_checks.real_array(name, values), requirements=["C", "W"])
             return xp.asarray(own, device=self.place)
-        if place_of(values) != self:
+        if Rows.place_of(values) != self:
             raise TypeError(
                 f"{name} is a {type(values).__name__} on {getattr(values, 'device', 'a device')}, "
                 f"but the labels are on {self.place}: put all on one device, in one library"
@@ -176,33 +176,6 @@ Place = Host | Device
 HOST = Host()
 
 
-def place_of(*values: Any) -> Place:
-    """The place of those arrays that are on a device; the host's memory if none is."""
-    found = [array for array in values if _checks.on_device(array)]
-    if not found:
-        return HOST
-    try:
-        import array_api_compat as compat
-    except ImportError as error:
-        raise ImportError(
-            "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
-        ) from error
-    try:
-        xp = compat.array_namespace(*found)
-    except TypeError as error:
-        kinds = ", ".join(f"{type(array).__module__}.{type(array).__name__}" for array in found)
-        raise TypeError(
-            f"arrays on a device must be of one library that has the array API, such as CuPy and "
-            f"PyTorch, found {kinds}: convert them, or pass copies in the host's memory"
-        ) from error
-    places = [compat.device(array) for array in found]
-    if any(place != places[0] for place in places):
-        raise TypeError(
-            f"labels, margins and weights are on different devices, {places}: put all on one"
-        )
-    return Device(xp, places[0])
-
-
 LONGEST = 20  # rows of a table that are printed; of a longer one the first and the last
 LONGEST_WORD = 30  # characters of a cell that are printed
 
@@ -216,10 +189,19 @@ class ArrayValue(NDArrayOperatorsMixin):
         return np.array(self.values, dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+        return getattr(ufunc, method)(*map(ArrayValue._plain, inputs), **kwargs)
 
     def tolist(self) -> Any:
         return self.values.tolist()
+
+    @staticmethod
+    def _plain(value: Any) -> Any:
+        """The array or number of a value, anything else as it is."""
+        return value.values[()] if isinstance(value, ArrayValue) else value
+
+    @staticmethod
+    def _carried_labels(values: Any) -> Array | None:
+        return getattr(values, "labels", None) if isinstance(values, ArrayValue) else None
 
 
 def freeze(owner: object, **values: Any) -> None:
@@ -228,15 +210,6 @@ def freeze(owner: object, **values: Any) -> None:
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
         object.__setattr__(owner, name, value)
-
-
-def plain(value: Any) -> Any:
-    """The array or number of a value, anything else as it is."""
-    return value.values[()] if isinstance(value, ArrayValue) else value
-
-
-def carried_labels(values: Any) -> Array | None:
-    return getattr(values, "labels", None) if isinstance(values, ArrayValue) else None
 
 
 def same_labels(a: Any, b: Any) -> bool:
@@ -417,19 +390,48 @@ class Rows:
         for at in self.place.slices(self.y if self.f is None else self.f, size):
             yield replace(
                 self,
-                y=read_only(cast(self.y[at], dtype)),
-                f=None if self.f is None else read_only(cast(self.f[at], dtype)),
+                y=Rows.read_only(cast(self.y[at], dtype)),
+                f=None if self.f is None else Rows.read_only(cast(self.f[at], dtype)),
                 w=None if self.w is None else cast(self.w[at], dtype),
                 named={name: cast(values[at], dtype) for name, values in self.named.items()},
             )
 
+    @staticmethod
+    @each_round
+    def read_only(array: Any) -> Any:
+        """A view that cannot be written to; arrays on a device are returned as they are."""
+        if isinstance(array, np.ndarray):
+            array = array.view()
+            array.flags.writeable = False
+        return array
 
-def read_only(array: Any) -> Any:
-    """A view that cannot be written to; arrays on a device are returned as they are."""
-    if isinstance(array, np.ndarray):
-        array = array.view()
-        array.flags.writeable = False
-    return array
+    @staticmethod
+    @each_round
+    def place_of(*values: Any) -> Place:
+        """The place of those arrays that are on a device; the host's memory if none is."""
+        found = [array for array in values if _checks.on_device(array)]
+        if not found:
+            return HOST
+        try:
+            import array_api_compat as compat
+        except ImportError as error:
+            raise ImportError(
+                "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
+            ) from error
+        try:
+            xp = compat.array_namespace(*found)
+        except TypeError as error:
+            kinds = ", ".join(f"{type(array).__module__}.{type(array).__name__}" for array in found)
+            raise TypeError(
+                f"arrays on a device must be of one library that has the array API, such as CuPy "
+                f"and PyTorch, found {kinds}: convert them, or pass copies in the host's memory"
+            ) from error
+        places = [compat.device(array) for array in found]
+        if any(place != places[0] for place in places):
+            raise TypeError(
+                f"labels, margins and weights are on different devices, {places}: put all on one"
+            )
+        return Device(xp, places[0])
 
 
 PARTITIONS = "gbdt_objectives.distributed.dask._train"
@@ -495,7 +497,21 @@ class Shown:
         at = printed_rows(n)
         some = {name: np.asarray(column, object)[at] for name, column in columns.items()}
         left_out = n - len(at)
-        return html_table(f"{title}, {left_out} rows left out" if left_out else title, some)
+        return self._as_html(f"{title}, {left_out} rows left out" if left_out else title, some)
+
+    @staticmethod
+    def _facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The columns of a table with a row of each named value."""
+        return {"": list(values), "value": [shown(value) for value in values.values()]}
+
+    @staticmethod
+    def _as_html(title: str, columns: Mapping[str, Any]) -> str:
+        """A table under its title, if any: words in full, numbers in four digits or whole."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
+        rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+        caption = title and f"<caption style='text-align:left'><b>{escape(title)}</b></caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 class Table(Shown):
@@ -518,20 +534,6 @@ class Table(Shown):
         except ImportError as error:
             raise ImportError("to_frame() needs pandas: pip install pandas") from error
         return DataFrame(self._columns())
-
-
-def facts(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The columns of a table with a row of each named value."""
-    return {"": list(values), "value": [shown(value) for value in values.values()]}
-
-
-def html_table(title: str, columns: Mapping[str, Any]) -> str:
-    """A table under its title, if any: words in full, numbers in four digits or whole, no nan."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    lines = zip(*(np.asarray(column, object) for column in columns.values()), strict=True)
-    rows = "".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
-    caption = title and f"<caption style='text-align:left'><b>{escape(title)}</b></caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cell(value: Any) -> str:

@@ -49,8 +49,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Model, shown
 from gbdt_objectives._public import attributes, public
-from gbdt_objectives._registry import EVERY, NAMES, library_of, library_of_model
-from gbdt_objectives._rows.rows import plain
+from gbdt_objectives._registry import BY_NAME, EVERY, library_of, library_of_model
+from gbdt_objectives._rows.rows import ArrayValue
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import (
@@ -133,7 +133,7 @@ def shift_intercept(
             "a sampling rate is negative_keep_rate=..., any other number is delta=..."
         )
     if delta is not None:
-        d = delta if isinstance(delta, LogOddsShift) else plain(delta)
+        d = delta if isinstance(delta, LogOddsShift) else ArrayValue._plain(delta)
     elif shift is not None:
         d = shift
     else:
@@ -235,7 +235,7 @@ def library_of_booster(booster: object) -> OpenLibrary:
     library = library_of(booster)
     if library is None:
         is_known = library_of_model(booster) is not None  # as of CatBoost's train
-        raise no_booster(booster, NAMES, OF_LOG_ODDS if is_known else WITHIN)
+        raise no_booster(booster, BY_NAME, OF_LOG_ODDS if is_known else WITHIN)
     return library
 
 

@@ -20,7 +20,7 @@ from gbdt_objectives._checks import Array, Layout, Training, warn
 from gbdt_objectives._checks.spellings import counterpart, unexpected
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._registry import EVERY, Named
-from gbdt_objectives._rows.rows import plain
+from gbdt_objectives._rows.rows import ArrayValue
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective
@@ -46,6 +46,54 @@ class Request:
     early_stopping_rounds: int | None
     others: dict[str, Any]  # further arguments, which go on to the library
     training: Training = field(default_factory=Training, init=False)  # as far as it is known
+
+    def check(self, library: TrainingLibrary, kind: type) -> dict[str, Any]:
+        """All data sets, of the library's class ``kind``, by the names that messages give them.
+        Raise for anything that the booster would misread or silently ignore."""
+        function, params, others = self.function, self.params, self.others
+        objective, metric, evals = self.objective, self.metric, self.evals
+        rounds = self.early_stopping_rounds
+        check_data("data", self.data, kind)
+        taken = passed_on(kind, function)
+        for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
+            known = [key for key in (*OURS, *taken) if key not in library.instead]
+            known = [key for key in known if function == "train" or key not in ("evals", "metrics")]
+            written = library.instead.get(name) or counterpart(function, name, known)
+            if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
+                written = WRAPPED
+            elif not written and _is_parameter(self, library, name):
+                written = f"a parameter of the booster belongs into params, {{{name!r}: ...}}"
+            said = f"{function}() got {name}=: {written}" if written else ""
+            raise TypeError(said or unexpected(function, function, name, known))
+        if not isinstance(params, Mapping):
+            raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
+        if objective is None and params.get("objective") is not None:
+            _refuse_as_parameter(function, params["objective"])
+        check_is_objective(objective)
+        self.training.know(library=EVERY[library.name], objective=objective, link=objective.link)
+        if metric is not None or function == "cv":
+            check_is_metric(metric)
+            self.training.know(metric=metric)
+        _checks.whole_number("num_boost_round", self.num_boost_round, 1)
+        if rounds is not None:
+            _checks.whole_number("early_stopping_rounds", rounds, 1)
+        if function == "cv" and others.get("metrics"):
+            raise TypeError("cv() got metrics=: write metric=; nothing else is measured")
+        _check_evals(evals, parses_names=library.parses_names)
+        if metric is None and evals:
+            raise ValueError("evals is given but metric is None: nothing would be measured on them")
+        if metric is not None and not evals and function == "train":
+            raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
+        if rounds is not None and metric is None:
+            raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+        datasets = {"data": self.data} | {f"evals {name!r}": dataset for dataset, name in evals}
+        own, named = library.layout_of(self.data)["columns"], objective.equations.named
+        for name, dataset in datasets.items():
+            check_data(name, dataset, kind)
+            layout = library.layout_of(dataset)
+            layout["rows"] |= named if name == "data" else ()
+            Layout(name=name, trained_on=own, of="data", **layout)
+        return datasets
 
 
 OURS = [each.name for each in fields(Request)][1:-2]
@@ -74,55 +122,6 @@ def passed_on(kind: type, function: str) -> set[str]:
             found.update(signature(getattr(sys.modules[place], function)).parameters)
         place = place.rpartition(".")[0]
     return found - THEIRS
-
-
-def check_arguments(request: Request, library: TrainingLibrary, kind: type) -> dict[str, Any]:
-    """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
-    for anything that the booster would misread or silently ignore."""
-    function, params, others = request.function, request.params, request.others
-    objective, metric, evals = request.objective, request.metric, request.evals
-    rounds = request.early_stopping_rounds
-    check_data("data", request.data, kind)
-    taken = passed_on(kind, function)
-    for name in sorted(others.keys() - taken | others.keys() & library.instead.keys()):
-        known = [key for key in (*OURS, *taken) if key not in library.instead]
-        known = [key for key in known if function == "train" or key not in ("evals", "metrics")]
-        written = library.instead.get(name) or counterpart(function, name, known)
-        if "obj" in name and callable(others[name]) and not isinstance(others[name], Objective):
-            written = WRAPPED
-        elif not written and _is_parameter(request, library, name):
-            written = f"a parameter of the booster belongs into params, {{{name!r}: ...}}"
-        said = f"{function}() got {name}=: {written}" if written else ""
-        raise TypeError(said or unexpected(function, function, name, known))
-    if not isinstance(params, Mapping):
-        raise TypeError(f"params must be a dict of parameters, found {_checks.shown(params)}")
-    if objective is None and params.get("objective") is not None:
-        _refuse_as_parameter(function, params["objective"])
-    check_is_objective(objective)
-    request.training.know(library=EVERY[library.name], objective=objective, link=objective.link)
-    if metric is not None or function == "cv":
-        check_is_metric(metric)
-        request.training.know(metric=metric)
-    _checks.whole_number("num_boost_round", request.num_boost_round, 1)
-    if rounds is not None:
-        _checks.whole_number("early_stopping_rounds", rounds, 1)
-    if function == "cv" and others.get("metrics"):
-        raise TypeError("cv() got metrics=: write metric=; nothing else is measured")
-    _check_evals(evals, parses_names=library.parses_names)
-    if metric is None and evals:
-        raise ValueError("evals is given but metric is None: nothing would be measured on them")
-    if metric is not None and not evals and function == "train":
-        raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
-    if rounds is not None and metric is None:
-        raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
-    datasets = {"data": request.data} | {f"evals {name!r}": dataset for dataset, name in evals}
-    own, named = library.layout_of(request.data)["columns"], objective.equations.named
-    for name, dataset in datasets.items():
-        check_data(name, dataset, kind)
-        layout = library.layout_of(dataset)
-        layout["rows"] |= named if name == "data" else ()
-        Layout(name=name, trained_on=own, of="data", **layout)
-    return datasets
 
 
 WRAPPED = "write objective=gbdt_objectives.objective(function)"
@@ -257,7 +256,7 @@ def read_shift(delta: ArrayLike, outputs: int) -> Array:
         d = delta.values
         if outputs == 1 and d.shape == (2,):
             return np.array([d[1] - d[0]])
-        delta = np.array([0.0, d]) if outputs == 2 and d.ndim == 0 else plain(delta)
+        delta = np.array([0.0, d]) if outputs == 2 and d.ndim == 0 else ArrayValue._plain(delta)
     if outputs == 1:
         return np.array([_checks.number("delta", delta)])
     given = _checks.real_array("delta", delta)
@@ -336,7 +335,7 @@ def refuse_all(params: Mapping[str, Any], table: Refused, main: Mapping[str, str
 
 
 @dataclass(frozen=True)
-class Table:
+class ParameterTable:
     """What train() does with every parameter of a library, under its main name. A neutral value of
     a refused parameter changes nothing, as None, which the libraries drop."""
 

@@ -26,11 +26,10 @@ from gbdt_objectives._checks.tables import column_names, flat_labels
 from gbdt_objectives._registry import Exported, Named, kind_of, library_of
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.metrics import Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import RenderedMetric
 from gbdt_objectives.objectives import Objective, __all__ as names_of_objectives
-from gbdt_objectives.objectives.base import Start
 
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, RenderedMetric)
@@ -74,7 +73,7 @@ class Fitting:
     start: Callable[[Objective, Array, Array | None], StartedObjective]
     """The objective as the library calls it; ``parameters`` say where boosting starts."""
     around: Callable[[], AbstractContextManager[None]]  # before and after the library's own fit
-    finish: Callable[[Any, Objective, Start], Any]  # the model, under the name of the link
+    finish: Callable[[Any, Objective, float | Array], Any]  # the model, under the name of the link
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
@@ -93,7 +92,9 @@ class Fitting:
             self.arrange(self.columns, X, "X of an evaluation set"),
             flat_labels(y) if own is None else unwrap_integers(flat_labels(y)),
         ))  # fmt: skip
-        asked = self.given.get("eval_metric", []) if in_fit else named(estimator, "eval_metric")
+        asked = (
+            self.given.get("eval_metric", []) if in_fit else first_given(estimator, "eval_metric")
+        )
         every = asked if isinstance(asked, list | tuple | set) else [asked]
         self.metrics = [read_metric(one) for one in every]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
@@ -110,7 +111,7 @@ class Fitting:
     def fit(self) -> Any:
         objective, estimator = self.objective, self.estimator
         if objective is None:
-            self.tell_start(named(estimator, *OBJECTIVES))
+            self.tell_start(first_given(estimator, *OBJECTIVES))
             self.run()
             return estimator
         rows = {"X": self.given["X"], "y": self.given["y"]} | dict(objective.equations.named)
@@ -128,10 +129,10 @@ class Fitting:
             started = self.start(objective, y, w)
             # the rows as the user starts them, for margins after training
             asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
-            intercept: Start = 0.0
+            intercept: float | Array = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
                 measured = self.measure(started.objective, y, w)
-                intercept = start_margin(measured)
+                intercept = StartedObjective.margin_of(measured)
                 started = StartedObjective(measured, intercept, self.training, lacks=intercept)
                 if np.any(intercept):  # in each row, for all metrics to see it
                     labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
@@ -153,7 +154,7 @@ class Fitting:
             return
         facts: dict[str, Any] = {}
         with suppress(Exception):  # the library says what is wrong with the labels
-            (y, w), given = self.labels_weights(), named(self.estimator, "base_score")
+            (y, w), given = self.labels_weights(), first_given(self.estimator, "base_score")
             center = float(np.average(y, weights=w))
             spread = math.sqrt(np.average((y - center) ** 2, weights=w))
             start = self.starts_at if given is None else float(given)
@@ -170,7 +171,7 @@ class Fitting:
         self.parameters["objective"] = started
         self.parameters |= _arguments.several_outputs(started.objective)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         self.estimator._Booster = self.finish(self.estimator._Booster, objective, intercept)
 
     def run(self) -> None:
@@ -196,7 +197,7 @@ class Fitting:
 
     @staticmethod
     def start_of_rows(measured: Objective, y: Any) -> Any:
-        return start_of_rows(measured, len(y))
+        return StartedObjective.rows_of(measured, len(y))
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of classes that the library gets by name: two, unless it says so."""
@@ -399,7 +400,7 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     rest = [n for n, p in call.parameters.items() if p.kind is Parameter.VAR_KEYWORD]
     for name in () if rest else [name for name in kwargs if name not in call.parameters]:
         estimator, of_rows = fit.__self__, ""
-        if getattr(named(estimator, *OBJECTIVES), "whole", False):
+        if getattr(first_given(estimator, *OBJECTIVES), "whole", False):
             of_rows = f"; values by row are named, objective(function, rows=[{name!r}])"
         kind, called = type(estimator).__name__, f"{type(estimator).__name__}.{fit.__name__}"
         own = {key for base in type(estimator).__mro__[:-1] for key in signature(base).parameters}
@@ -499,7 +500,7 @@ def row_names(objective: object) -> tuple[str, ...]:
     return tuple(name for name, _ in named) if users else ()
 
 
-def named(estimator: Any, *names: str) -> Any:
+def first_given(estimator: Any, *names: str) -> Any:
     """The parameter of an estimator that has one of these names; None if it has no value."""
     given = estimator.get_params(deep=False)
     return next((given[name] for name in names if given.get(name) is not None), None)
@@ -524,7 +525,7 @@ def check_places(estimator: Any, metrics_in_fit: bool, objectives: tuple[str, ..
 
 def trained_on(estimator: Any) -> dict[str, Any]:
     """The facts of what an estimator is trained on: one of ours, a function, or its library's."""
-    own = named(estimator, *OBJECTIVES)
+    own = first_given(estimator, *OBJECTIVES)
     _checks.check_called("objective", own)
     check_name(estimator)
     if isinstance(own, Objective):

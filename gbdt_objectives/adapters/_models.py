@@ -21,8 +21,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._registry import Named, library_in_role
 from gbdt_objectives._rows.rows import dot
-from gbdt_objectives.calibration.calibrators import find_shift
-from gbdt_objectives.calibration.rows import weigh_rows
+from gbdt_objectives.calibration.calibrators import InterceptCalibrator
+from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.priors import LogOddsShift
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gbdt_objectives.adapters._estimators import Fitting
     from gbdt_objectives.metrics import Metric
     from gbdt_objectives.objectives import Objective
-    from gbdt_objectives.objectives.base import Start
 
 
 SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=training_labels)"
@@ -94,14 +93,14 @@ def infer_shift(
     assert y is not None
     labels = _checks.vector("y", y).astype(np.float64)
     _checks.binary_labels("y", labels)
-    rows = weigh_rows(labels, z, sample_weight, "X", counts)
+    rows = LabelledRows.weighed(labels, z, sample_weight, "X", counts)
     share = dot(rows.weight, rows.y) / rows.weight.sum()
     if not 0 < share < 1:
         raise ValueError(
             f"y has rows of one class only, {share:g} of the weight positive: pass a sample of the "
             "population with rows of both"
         )
-    d = find_shift(rows.y, rows.p, rows.weight)
+    d = InterceptCalibrator._find_shift(rows.y, rows.p, rows.weight)
     p = expit(rows.p + d)
     variance = dot(rows.weight * rows.w, (rows.y - p) ** 2)
     return LogOddsShift(d, float(np.divide(np.sqrt(variance), dot(rows.weight, p * (1 - p)))))
@@ -124,15 +123,15 @@ def predict_probability(model: Any, X: Any) -> Array:
     return _checks.probabilities(name, p)
 
 
-LEQ, LT, MEMBER = 0, 1, 6
-"""The tests of a node, by the operator's numbers: x <= value, x < value, x in a set."""
-
 Child = tuple[int, bool]  # the place of a node, or of a leaf where the second is True
 
 
 @dataclass(eq=False)
 class Trees:
     """Margins are ``base`` and the sums of leaves, (n, K). All numbers are exact in float64."""
+
+    # the tests of a node, by the operator's numbers: x <= value, x < value, x in a set
+    LEQ, LT, MEMBER = 0, 1, 6
 
     base: Array
     is_float32: bool  # whether the booster compares features as float32
@@ -163,8 +162,8 @@ class Trees:
             feature, mode, value, missing_is_true, (yes, no) = nodes[key]
             self.features.append(feature)
             self.modes.append(mode)
-            self.values.append(0.0 if mode == MEMBER else value)
-            if mode == MEMBER:
+            self.values.append(0.0 if mode == Trees.MEMBER else value)
+            if mode == Trees.MEMBER:
                 self.sets.append(value)
             self.missing_is_true.append(missing_is_true)
             self.children.append((found[yes], found[no]))
@@ -248,9 +247,26 @@ class TrainingLibrary(Library):
     training on the first data set, and the parameters with which boosting starts there."""
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> a booster or history."""
-    finish: Callable[[Any, Objective, Start], Any]
+    finish: Callable[[Any, Objective, float | Array], Any]
     """A complete model: with what the objective added to each margin."""
     predicts_on: Callable[[Any], Any] = lambda X: X  # what a booster takes for rows of features
+
+    def find_callbacks(self, request: Request, labels: Callable[[int | None], Any]) -> list[Any]:
+        """The user's callbacks, and early stopping on the metric; the parameters are checked.
+        ``labels`` returns the labels of evals[k], or of the training data (None)."""
+        metric, rounds = request.metric, request.early_stopping_rounds
+        callbacks = list(request.others.pop("callbacks", None) or ())
+        if metric is not None:
+            callbacks = self.direct(callbacks, metric)
+            if rounds is not None:
+                callbacks.append(self.stop(metric, rounds, request.params))
+        self.check(request, request.params, callbacks)
+        if request.function == "train":
+            looks_at = [one.data for one in callbacks if isinstance(one, self.stops)]
+            request.training.know(
+                sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
+            )
+        return callbacks
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,29 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, Training, stack, to_host, warn
+from gbdt_objectives._checks import Array, Stack, Training, to_host, warn
 from gbdt_objectives._checks.tables import listed
-from gbdt_objectives._registry import NAMES
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._registry import BY_NAME
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._models import Library, OpenLibrary, TrainingLibrary
-from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start, begin, check_margin_shape
-
-
-def start_margin(objective: Objective) -> Start:
-    """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
-    intercept = objective.intercept or 0.0
-    return np.array(intercept) if isinstance(intercept, tuple) else intercept
-
-
-def start_of_rows(objective: Objective, rows: int) -> Array:
-    """Margin at which boosting starts in each row, (n,) or (n, K)."""
-    start = start_margin(objective)
-    return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
-
+from gbdt_objectives.objectives.base import BoundObjective, Objective
 
 MARK = "corrects_sampling"  # where a model says what corrects its log-odds
 MEASURED = 1.25  # the most by which a rate that was measured may differ from the one meant
@@ -81,25 +66,6 @@ def is_repeated(shift: Any, correction: str) -> bool:
     return ours.shape == own.shape and bool(np.abs(ours - own).max() < near)
 
 
-def read_starts(
-    name: str, values: Any, outputs: int, rows: int | None = None, order: Any = "C"
-) -> Array:
-    """The start of each row, (n,) or (n, K), from what may be flat, in this order."""
-    if outputs == 1:
-        starts = _checks.vector(name, values)
-        _checks.same_length(name, starts, "the labels", len(starts) if rows is None else rows)
-        return starts
-    given = _checks.real_array(name, values)
-    _checks.finite(name, given.ravel())
-    n = given.size // outputs if rows is None else rows
-    if given.size != n * outputs or (given.ndim > 1 and given.shape[1] != outputs):
-        raise ValueError(
-            f"{name} must have shape ({'n' if rows is None else n}, {outputs}), a start for each "
-            f"output of the objective, found {given.shape}"
-        )
-    return given.reshape((n, outputs), order=order)
-
-
 def starts_of_sets(name: str, starts: Mapping[str, Array | None]) -> dict[str, Any]:
     """The facts of a plain call's starts of rows, of the training set first; None: it has none."""
     own = next(iter(starts.values()))
@@ -132,11 +98,11 @@ class StartedObjective:
 
     def __init__(
         self, objective: Objective, start: float | Array | None, training: Training, *,
-        shifts: bool = False, given: str = "", lacks: Start = 0.0,
+        shifts: bool = False, given: str = "", lacks: float | Array = 0.0,
     ) -> None:  # fmt: skip
         self.objective, self.start, self.given = objective, start, given
         self.training, self.shifts, self.lacks = training, shifts, lacks
-        self.shift: Start = 0.0
+        self.shift: float | Array = 0.0
         self.anew: Objective | None = None
         self._bound: BoundObjective | None = None
         self._calls = 0
@@ -157,15 +123,15 @@ class StartedObjective:
             training = self.training.part(
                 name=self.objective.equations.name, engine=_workers.engine(),
                 start_by=self.given or None,
-                alone=None if _workers.workers() else _calls.free_network(stack()),
+                alone=None if _workers.workers() else Stack.here().free_network(),
             )  # fmt: skip
             self._check_start(np.asarray(to_host(margin)))
             if self.shifts:
                 self.objective = self.objective.measured(y, w)
-                self.shift = self.lacks = start_margin(self.objective)
+                self.shift = self.lacks = StartedObjective.margin_of(self.objective)
             bound = self._bind(self.objective, y, w)
             found = bound(margin)
-            begin(training, self.objective.equations, bound.rows, margin, found[0])
+            Objective._begin(training, self.objective.equations, bound.rows, margin, found[0])
             return found
 
     def _bind(self, objective: Objective, y: Any, w: Any) -> BoundObjective:
@@ -185,7 +151,7 @@ class StartedObjective:
     def _check_start(self, margin: Array) -> None:
         if self.start is None or margin.size == 0:  # a worker may have no rows
             return
-        check_margin_shape(self.objective, margin)
+        self.objective._check_margin_shape(margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
         # in float32, or as a logistic base_score, it is good to 4e-4 of log-odds
         wrong = np.abs(margin - expected) > 1e-3 * (1 + np.abs(expected))
@@ -196,6 +162,37 @@ class StartedObjective:
                 f"boosting starts at a margin of {found} in row {row} instead of {should}"
             )
 
+    @staticmethod
+    def margin_of(objective: Objective) -> float | Array:
+        """Margin at which boosting starts: the objective's intercept, (K,) for K outputs, or 0."""
+        intercept = objective.intercept or 0.0
+        return np.array(intercept) if isinstance(intercept, tuple) else intercept
+
+    @staticmethod
+    def rows_of(objective: Objective, rows: int) -> Array:
+        """Margin at which boosting starts in each row, (n,) or (n, K)."""
+        start = StartedObjective.margin_of(objective)
+        return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
+
+    @staticmethod
+    def read_starts(
+        name: str, values: Any, outputs: int, rows: int | None = None, order: Any = "C"
+    ) -> Array:
+        """The start of each row, (n,) or (n, K), from what may be flat, in this order."""
+        if outputs == 1:
+            starts = _checks.vector(name, values)
+            _checks.same_length(name, starts, "the labels", len(starts) if rows is None else rows)
+            return starts
+        given = _checks.real_array(name, values)
+        _checks.finite(name, given.ravel())
+        n = given.size // outputs if rows is None else rows
+        if given.size != n * outputs or (given.ndim > 1 and given.shape[1] != outputs):
+            raise ValueError(
+                f"{name} must have shape ({'n' if rows is None else n}, {outputs}), a start for "
+                f"each output of the objective, found {given.shape}"
+            )
+        return given.reshape((n, outputs), order=order)
+
 
 def lost_start(found: str) -> RuntimeError:
     return RuntimeError(
@@ -205,7 +202,9 @@ def lost_start(found: str) -> RuntimeError:
     )
 
 
-def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) -> Callable[..., Any]:
+def shift_metric(
+    rendered: Callable[..., Any], shift: Callable[[Any], float | Array]
+) -> Callable[..., Any]:
     """A rendered metric that sees a booster's margins plus what the objective adds to them."""
 
     def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
@@ -215,12 +214,12 @@ def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) ->
 
 
 def train(library: TrainingLibrary, request: Request) -> Any:
-    datasets = _arguments.check_arguments(request, library, library.data)
+    datasets = request.check(library, library.data)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
         with _workers.together(objective):
             y, *ys = [library.labels(dataset, name) for name, dataset in datasets.items()]
-            callbacks = find_callbacks(library, request, lambda k: y if k is None else ys[k])
+            callbacks = library.find_callbacks(request, lambda k: y if k is None else ys[k])
             started, start = library.place(request, objective, params, datasets)
             started.anew = objective if may_change_data(callbacks) else None
             _workers.agree()
@@ -233,38 +232,18 @@ def train(library: TrainingLibrary, request: Request) -> Any:
 
 def may_change_data(callbacks: Sequence[Any]) -> bool:
     """Whether one of them is of the user's: those of the libraries leave the data alone."""
-    known = (*NAMES, "gbdt_objectives")
+    known = (*BY_NAME, "gbdt_objectives")
     return any(type(one).__module__.partition(".")[0] not in known for one in callbacks)
 
 
-def find_callbacks(
-    library: TrainingLibrary, request: Request, labels: Callable[[int | None], Any]
-) -> list[Any]:
-    """The user's callbacks, and early stopping on the metric; the parameters are checked.
-    ``labels`` returns the labels of evals[k], or of the training data (None)."""
-    metric, rounds = request.metric, request.early_stopping_rounds
-    callbacks = list(request.others.pop("callbacks", None) or ())
-    if metric is not None:
-        callbacks = library.direct(callbacks, metric)
-        if rounds is not None:
-            callbacks.append(library.stop(metric, rounds, request.params))
-    library.check(request, request.params, callbacks)
-    if request.function == "train":
-        looks_at = [one.data for one in callbacks if isinstance(one, library.stops)]
-        request.training.know(
-            sets=request.evals, data=request.data, labels=labels, looks_at=looks_at
-        )
-    return callbacks
-
-
 def cv(library: OpenLibrary, request: Request) -> Any:
-    _arguments.check_arguments(request, library, library.data)
+    request.check(library, library.data)
     if isinstance(folds := request.others.get("folds"), Iterable) and not hasattr(folds, "split"):
         request.others["folds"] = listed("folds", folds)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")
-        callbacks = find_callbacks(library, request, lambda k: None)
-        folds = Folds(library, request, callbacks)
+        callbacks = library.find_callbacks(request, lambda k: None)
+        folds = StartedFolds(library, request, callbacks)
         history = library.run(request, [*own, *callbacks], folds, {})
     if "cvbooster" in history:
         trained = history["cvbooster"]
@@ -275,7 +254,7 @@ def cv(library: OpenLibrary, request: Request) -> Any:
     return history
 
 
-class Folds:
+class StartedFolds:
     """The objectives of a cross-validation by fold; ``start``, its fpreproc, calls the user's."""
 
     def __init__(self, library: OpenLibrary, request: Request, callbacks: Sequence[Any]) -> None:
@@ -311,7 +290,7 @@ class Folds:
     def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
         return self._of[data](margin, data)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Folds:
+    def __deepcopy__(self, memo: dict[int, Any]) -> StartedFolds:
         return self
 
     def of(self, data: Any) -> StartedObjective:

@@ -22,6 +22,7 @@ from gbdt_objectives._rows.rows import Table
 from gbdt_objectives.calibration import calibrators, rows as _rows
 from gbdt_objectives.calibration.calibrators import Calibrator, InterceptCalibrator, LogitCalibrator
 from gbdt_objectives.calibration.hull import area
+from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.calibration.spline_calibrator import SplineCalibrator
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
@@ -121,7 +122,7 @@ def choose_calibrator(
     >>> choose_calibrator(y, p).calibrator
     SplineCalibrator(shrink=True)
     """
-    rows = _rows.score_rows("y_true", y_true, _checks.one_score(score), sample_weight)
+    rows = LabelledRows.of_scores("y_true", y_true, _checks.one_score(score), sample_weight)
     offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     calibrators.warn_if_falling(area(*_rows.group_ties(rows)[1:]))
@@ -147,7 +148,7 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
         return False
     if not np.isfinite(other).all():
         return True
-    mean, error = _rows.mean_and_error(loss - other, w, group)
+    mean, error = LabelledRows.mean_and_error(loss - other, w, group)
     return mean < -CLEARLY * error
 
 
@@ -199,7 +200,7 @@ def check_rates(
         )  # fmt: skip
     position, w = rows
     labels = position.astype(np.float64)
-    own = _rows.weigh_rows(labels, labels, w, "y")
+    own = LabelledRows.weighed(labels, labels, w, "y")
     if "keep_rate" in given and np.ndim(given["keep_rate"]):
         given["keep_rate"] = np.asarray(given["keep_rate"])
         if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):

@@ -128,67 +128,8 @@ def penalized(loss: Loss, D: Array, t: float | Array = 0.0) -> Loss:
     return total
 
 
-def fit_logistic(
-    features: Sequence[Array], target: Array, w: Array, *, rising: bool = False,
-    offset: float | Array = 0.0,
-) -> tuple[float, ...]:  # fmt: skip
-    """The slope of each feature, none below 0 if ``rising``, and the intercept, of greatest
-    likelihood; targets in [0, 1], and ``offset``, a number or (n,), added to the log-odds."""
-    share = w / w.sum()
-    mean = float(share @ target)
-    n, d = len(target), len(features)
-    X, units, centers = np.ones((d + 1, n)), np.ones(d), np.zeros(d)
-    for k, u in enumerate(features):
-        largest = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
-        x = u / largest
-        center = share @ x
-        x -= center
-        spread = np.sqrt(share @ (x * x)) or 1
-        X[k], units[k], centers[k] = x / spread, largest * spread, center / spread
-    lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
-    starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)) - mean_offset(offset, share))]
-    if n > 10_000 * COARSE:
-        some = slice(None, None, COARSE)
-        x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
-        with suppress(ValueError):  # of too few rows of a label
-            own = np.broadcast_to(offset, n)[some]
-            coarse = minimize_convex(logistic_loss(x, target[some], part, own), starts, lowest)
-            starts = [coarse] if np.abs(coarse).max() < SANE else starts
-    *slopes, c = minimize_convex(logistic_loss(X, target, share, offset), starts, lowest)
-    return *map(float, slopes / units), float(c - slopes @ centers)
-
-
 def mean_offset(offset: float | Array, share: Array) -> float:
     return float(share @ np.broadcast_to(offset, share.shape))
-
-
-def find_shift(y: Array, z: Array, w: Array) -> float:
-    """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
-    Infinite log-odds stay: P of label 1 and N of label 0, finite, make up for them."""
-    from scipy.optimize import brentq
-    from scipy.special import expit, logit
-
-    finite = np.isfinite(z)
-    W = w.sum()
-    errors = float(w[(z == -np.inf) & (y == 1)].sum() - w[(z == np.inf) & (y == 0)].sum())
-    z, y, w = z[finite], y[finite], w[finite]
-    P, N = dot(w, y) + errors, dot(w, 1 - y) - errors
-    if not (P > 0 and N > 0):
-        raise ValueError(
-            "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
-            f"and 1 stay, and the others, {w.sum() / W:.3g} of the weight, would have to give "
-            f"{P / W:.3g} of it; fit on more rows, or calibrate a model that is less certain"
-        )
-    if np.abs(z).max() > LARGEST:
-        raise ValueError(
-            f"score must be log-odds of at most {LARGEST:g}, found {z[np.abs(z).argmax()]:g}: "
-            "for a score on another scale use LogitCalibrator"
-        )
-    q = P / (P + N)
-    w = w / (P + N)
-    b = float(logit(q))
-    low, high = b - float(z.max()) - 1, b - float(z.min()) + 1
-    return float(brentq(lambda b: dot(w, expit(z + b)) - q, low, high, xtol=1e-14, maxiter=5000))
 
 
 Offset = float | Array  # of log-odds in the sample; (n,) if rates differ by row
@@ -231,7 +172,7 @@ class Calibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             What the class refuses, one class only, bad arguments or parameters.
         """
         _checks.is_given(self, y)
-        rows = _rows.score_rows("y", y, _checks.one_score(score), sample_weight)
+        rows = LabelledRows.of_scores("y", y, _checks.one_score(score), sample_weight)
         offset = _rows.sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
         self._fit(rows, offset)
         is_margin = getattr(self, "input_space", "") == "margin"
@@ -464,10 +405,41 @@ class InterceptCalibrator(LogOddsCalibrator):
         if self.input_space == "margin":
             _checks.not_probabilities("score", z)
         warn_if_falling(area(*group_ties(rows)[1:]))
-        self.shift_ = find_shift(rows.y, z + offset, rows.w)
+        self.shift_ = InterceptCalibrator._find_shift(rows.y, z + offset, rows.w)
 
     def _map(self) -> Step:
         return {"map": "line", "slope": 1.0, "intercept": self.shift_}
+
+    @staticmethod
+    def _find_shift(y: Array, z: Array, w: Array) -> float:
+        """The shift b with sum w sigmoid(z + b) = sum w y, ``z`` log-odds, ``y`` labels, ``w > 0``.
+        Infinite log-odds stay: P of label 1 and N of label 0, finite, make up for them."""
+        from scipy.optimize import brentq
+        from scipy.special import expit, logit
+
+        finite = np.isfinite(z)
+        W = w.sum()
+        errors = float(w[(z == -np.inf) & (y == 1)].sum() - w[(z == np.inf) & (y == 0)].sum())
+        z, y, w = z[finite], y[finite], w[finite]
+        P, N = dot(w, y) + errors, dot(w, 1 - y) - errors
+        if not (P > 0 and N > 0):
+            raise ValueError(
+                "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
+                f"and 1 stay, and the others, {w.sum() / W:.3g} of the weight, would have to give "
+                f"{P / W:.3g} of it; fit on more rows, or calibrate a model that is less certain"
+            )
+        if np.abs(z).max() > LARGEST:
+            raise ValueError(
+                f"score must be log-odds of at most {LARGEST:g}, found {z[np.abs(z).argmax()]:g}: "
+                "for a score on another scale use LogitCalibrator"
+            )
+        q = P / (P + N)
+        w = w / (P + N)
+        b = float(logit(q))
+        low, high = b - float(z.max()) - 1, b - float(z.min()) + 1
+        return float(
+            brentq(lambda b: dot(w, expit(z + b)) - q, low, high, xtol=1e-14, maxiter=5000)
+        )
 
 
 @public
@@ -516,12 +488,44 @@ class LogitCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
-        self.slope_, self.intercept_ = fit_logistic([z], finite_targets(y, z, w), w, offset=offset)
+        self.slope_, self.intercept_ = LogitCalibrator._fit_logistic(
+            [z], finite_targets(y, z, w), w, offset=offset
+        )
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
     def _map(self) -> Step:
         return {"map": "line", "slope": self.slope_, "intercept": self.intercept_}
+
+    @staticmethod
+    def _fit_logistic(
+        features: Sequence[Array], target: Array, w: Array, *, rising: bool = False,
+        offset: float | Array = 0.0,
+    ) -> tuple[float, ...]:  # fmt: skip
+        """The slope of each feature, none below 0 if ``rising``, and the intercept, of greatest
+        likelihood; targets in [0, 1], and ``offset``, a number or (n,), added to the log-odds."""
+        share = w / w.sum()
+        mean = float(share @ target)
+        n, d = len(target), len(features)
+        X, units, centers = np.ones((d + 1, n)), np.ones(d), np.zeros(d)
+        for k, u in enumerate(features):
+            largest = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
+            x = u / largest
+            center = share @ x
+            x -= center
+            spread = np.sqrt(share @ (x * x)) or 1
+            X[k], units[k], centers[k] = x / spread, largest * spread, center / spread
+        lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
+        starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)) - mean_offset(offset, share))]
+        if n > 10_000 * COARSE:
+            some = slice(None, None, COARSE)
+            x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
+            with suppress(ValueError):  # of too few rows of a label
+                own = np.broadcast_to(offset, n)[some]
+                coarse = minimize_convex(logistic_loss(x, target[some], part, own), starts, lowest)
+                starts = [coarse] if np.abs(coarse).max() < SANE else starts
+        *slopes, c = minimize_convex(logistic_loss(X, target, share, offset), starts, lowest)
+        return *map(float, slopes / units), float(c - slopes @ centers)
 
 
 @public
@@ -574,7 +578,9 @@ class BetaCalibrator(LogOddsCalibrator):
                 "score has fewer than three different values besides 0 and 1: use LogitCalibrator"
             )
         features = -formulas.softplus(-z), formulas.softplus(z)
-        self.a_, self.b_, self.c_ = fit_logistic(features, target, w, rising=True, offset=offset)
+        self.a_, self.b_, self.c_ = LogitCalibrator._fit_logistic(
+            features, target, w, rising=True, offset=offset
+        )
         if self.a_ == self.b_ == 0:
             warn_of_no_rise("the fitted map is constant, a = b = 0")
 

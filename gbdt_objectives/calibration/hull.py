@@ -17,7 +17,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Table, dot, from_zero
 from gbdt_objectives._steps.steps import isotonic
-from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
+from gbdt_objectives.calibration.rows import LabelledRows, group_ties
 
 
 @public
@@ -207,7 +207,7 @@ def roc_convex_hull(
            3         8         4         2       0.6667
            9        10         2         0            1
     """
-    return find_hull(score_rows("y_true", y_true, score, sample_weight))
+    return find_hull(LabelledRows.of_scores("y_true", y_true, score, sample_weight))
 
 
 def find_hull(rows: LabelledRows) -> ROCConvexHull:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._steps.steps import (
-    Steps,
+    Step,
     bases,
     evaluate,
     isotonic,
@@ -33,7 +33,7 @@ PENALTY = 0.01  # of squared coefficients, which ends their growth where the sco
 class OrdinalCurve:
     """A polygon through points (score, latent score), and thresholds of the latter."""
 
-    steps: Steps
+    steps: tuple[Step, ...]
 
     def __call__(self, score: Array) -> Array:
         """Probabilities (n, K); beyond the scores seen in fitting they stay constant."""

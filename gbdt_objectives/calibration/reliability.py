@@ -429,34 +429,35 @@ class ReliabilityCurve:
     weight: Array | None = field(repr=False)
     isotonic: bool = False
 
-
-def curve_of(
-    y_true: ArrayLike, probability: ArrayLike, n_bins: int,
-    strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
-    groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0, counts: ArrayLike | None = None,
-) -> ReliabilityCurve:  # fmt: skip
-    plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
-    rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
-    y, p, w = rows.y, rows.p, rows.weight
-    _rows.check_both_labels("y_true", rows)
-    w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
-    if strategy == "isotonic":
-        found = _fit(rows)
-        limits = _band(found, w1, w0, level)
-    else:
-        _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
-        found = _bins.reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
-        effect: Array | float = 1.0
-        owner = rows.owners(groups)
-        if owner is not None:
-            b = _bins.bin_numbers(rows, n_bins, strategy)
-            effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
-        limits = _interval(found, w1, w0, level, effect)
-    low, high = (correct_probability(limit, shift=math.log(w1 / w0)) for limit in limits)
-    return ReliabilityCurve(
-        bins=found, low=low, high=high, ratio=_bins.calibration_ratio(y, p, sample_weight=w),
-        probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
-    )  # fmt: skip
+    @staticmethod
+    def _of(
+        y_true: ArrayLike, probability: ArrayLike, n_bins: int,
+        strategy: Strategy | Literal["isotonic"], level: float, sample_weight: ArrayLike | None,
+        groups: ArrayLike | None = None, rate: float | ArrayLike = 1.0,
+        counts: ArrayLike | None = None,
+    ) -> ReliabilityCurve:  # fmt: skip
+        plain = sample_weight is None and counts is None and np.ndim(rate) == 0 and rate == 1
+        rows = _rows.label_1_rows(y_true, probability, sample_weight, rate, counts).standing()
+        y, p, w = rows.y, rows.p, rows.weight
+        _rows.check_both_labels("y_true", rows)
+        w1, w0 = (float(np.average(rows.w[y == k], weights=w[y == k])) for k in (1, 0))
+        if strategy == "isotonic":
+            found = _fit(rows)
+            limits = _band(found, w1, w0, level)
+        else:
+            _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
+            found = _bins.reliability_bins(y, p, n_bins=n_bins, strategy=strategy, sample_weight=w)
+            effect: Array | float = 1.0
+            owner = rows.owners(groups)
+            if owner is not None:
+                b = _bins.bin_numbers(rows, n_bins, strategy)
+                effect = design_effect(rows, rows.w * (y - found.frequency[b]), b, owner)
+            limits = _interval(found, w1, w0, level, effect)
+        low, high = (correct_probability(limit, shift=math.log(w1 / w0)) for limit in limits)
+        return ReliabilityCurve(
+            bins=found, low=low, high=high, ratio=_bins.calibration_ratio(y, p, sample_weight=w),
+            probability=p, weight=None if plain else w, isotonic=strategy == "isotonic",
+        )  # fmt: skip
 
 
 def _fit(rows: _rows.LabelledRows) -> ReliabilityBins:

@@ -60,13 +60,13 @@ class LabelledRows:
         y, p, w = self.y[at], self.p[at], self.w[at]
         w = w if unit == 1 else w / unit  # a copy takes time
         rate = self.rate[at] if isinstance(self.rate, np.ndarray) else self.rate
-        return y, p, w, rate, stand_for(y, w, rate)
+        return y, p, w, rate, LabelledRows.stand_for(y, w, rate)
 
     def standing(self) -> LabelledRows:
         """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
         if np.ndim(self.rate) == 0 and self.rate == 1:
             return self
-        return replace(self, w=stand_for(self.y, self.w, self.rate), rate=1.0)
+        return replace(self, w=LabelledRows.stand_for(self.y, self.w, self.rate), rate=1.0)
 
     @property
     def given(self) -> int:
@@ -80,6 +80,53 @@ class LabelledRows:
         own = group_numbers(groups, self.given)[self.kept]
         return _checks.check_groups("groups", own, rows=self.number)
 
+    @staticmethod
+    def of_scores(
+        name: str, labels: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None
+    ) -> LabelledRows:
+        """Rows of both labels, with a finite score on any scale in place of the probability."""
+        y = _checks.vector(name, labels).astype(np.float64, copy=False)
+        _checks.binary_labels(name, y)
+        rows = LabelledRows.weighed(y, _checks.vector("score", score), sample_weight, "score")
+        check_both_labels(name, rows)
+        return rows
+
+    @staticmethod
+    def weighed(
+        y: Array,
+        p: Array,
+        sample_weight: ArrayLike | None,
+        name: str,
+        counts: ArrayLike | None = None,
+    ) -> LabelledRows:
+        _checks.same_length(name, p, "the labels", len(y))
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        c = _checks.counts("counts", counts, len(y))
+        w = np.broadcast_to(1.0, len(y)) if w is None else w.astype(np.float64, copy=False)
+        there = w > 0 if c is None else (w > 0) & (c > 0)
+        if there.size and not several():  # other workers may have rows that count
+            _checks.some_weight("sample_weight times counts", float(there.max()), len(y))
+        kept = slice(None) if there.all() else there
+        c = None if c is None else c[kept].astype(np.float64)
+        return LabelledRows(y[kept], p[kept], w[kept], kept, c=c)
+
+    @staticmethod
+    def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
+        """v, the weight that rows of labels 0 and 1 stand for if negatives were kept at the rate
+        r."""
+        return w / np.where(y == 1, 1.0, r)
+
+    @staticmethod
+    def mean_and_error(x: Array, w: Array, owner: Array | None) -> tuple[float, float]:
+        """The weighted mean of x, and its standard error for independent rows, or owners of
+        rows."""
+        W = float(w.sum())
+        mean = float(w @ x) / W
+        residual: Array = w * (x - mean)
+        if owner is not None:
+            residual = np.bincount(owner, residual)
+        return mean, float(np.sqrt(residual @ residual)) / W
+
 
 def probability_rows(
     y_true: ArrayLike, probability: ArrayLike, labels: ArrayLike | None,
@@ -92,7 +139,7 @@ def probability_rows(
         _checks.binary_labels("y_true", y)
     else:
         y = _checks.positions("y_true", y_true, column_classes(labels, p))
-    return weigh_rows(y, p, sample_weight, "probability", counts)
+    return LabelledRows.weighed(y, p, sample_weight, "probability", counts)
 
 
 def column_classes(labels: ArrayLike | None, p: Array) -> Array:
@@ -139,11 +186,6 @@ def label_1_rows(
 def read_standing_rows(**columns: Any) -> LabelledRows:
     """Read rows, with the weights of what they stand for."""
     return label_1_rows(**columns).standing()
-
-
-def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
-    """v, the weight that rows of labels 0 and 1 stand for if negatives were kept at the rate r."""
-    return w / np.where(y == 1, 1.0, r)
 
 
 def read_rates(
@@ -266,37 +308,11 @@ def sampling_offset(
     return -np.log(r)
 
 
-def score_rows(
-    name: str, labels: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None
-) -> LabelledRows:
-    """Rows of both labels, with a finite score on any scale in place of the probability."""
-    y = _checks.vector(name, labels).astype(np.float64, copy=False)
-    _checks.binary_labels(name, y)
-    rows = weigh_rows(y, _checks.vector("score", score), sample_weight, "score")
-    check_both_labels(name, rows)
-    return rows
-
-
 def check_both_labels(name: str, rows: LabelledRows) -> None:
     if rows.y.min() == rows.y.max():
         some = "" if len(rows.y) == rows.given else " among rows of weight above 0"
         found = f"the single class {rows.y[0]:g}{some}"
         raise ValueError(f"{name} holds {found}: there must be rows of both labels")
-
-
-def weigh_rows(
-    y: Array, p: Array, sample_weight: ArrayLike | None, name: str, counts: ArrayLike | None = None
-) -> LabelledRows:
-    _checks.same_length(name, p, "the labels", len(y))
-    w = _checks.weights("sample_weight", sample_weight, len(y))
-    c = _checks.counts("counts", counts, len(y))
-    w = np.broadcast_to(1.0, len(y)) if w is None else w.astype(np.float64, copy=False)
-    there = w > 0 if c is None else (w > 0) & (c > 0)
-    if there.size and not several():  # other workers may have rows that count
-        _checks.some_weight("sample_weight times counts", float(there.max()), len(y))
-    kept = slice(None) if there.all() else there
-    c = None if c is None else c[kept].astype(np.float64)
-    return LabelledRows(y[kept], p[kept], w[kept], kept, c=c)
 
 
 def check_weights_count_rows(least: float, where: str = "") -> None:
@@ -354,13 +370,3 @@ def sums_of_groups(x: Array, owner: Array, g: Array, G: int) -> Any:
     sums = csr_array((x, (owner, g)), (int(owner.max()) + 1, G))
     sums.sum_duplicates()
     return sums
-
-
-def mean_and_error(x: Array, w: Array, owner: Array | None) -> tuple[float, float]:
-    """The weighted mean of x, and its standard error for independent rows, or owners of rows."""
-    W = float(w.sum())
-    mean = float(w @ x) / W
-    residual: Array = w * (x - mean)
-    if owner is not None:
-        residual = np.bincount(owner, residual)
-    return mean, float(np.sqrt(residual @ residual)) / W

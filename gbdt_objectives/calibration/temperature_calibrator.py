@@ -135,7 +135,7 @@ class TemperatureCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
                 f"pass {type(self).__name__}(labels=model.classes_)"
             )
         position = _checks.positions("y", y, order).astype(np.int64)
-        rows = _rows.weigh_rows(position, p, sample_weight, "probability")
+        rows = LabelledRows.weighed(position, p, sample_weight, "probability")
         check_class_labels(rows.y, rows.p, order, bias)
         offset = class_offset(negative_keep_rate, keep_rate, class_keep_rates, rows, order)
         with np.errstate(divide="ignore"):

@@ -17,8 +17,8 @@ from gbdt_objectives._checks import check_called
 from gbdt_objectives._public import attributes, public
 from gbdt_objectives.checking.checks import CHECKS, check_returned, on_all_labels
 from gbdt_objectives.checking.probe import Api, ObjectiveError, ObjectiveReport, make_probe, tried
-from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
+from gbdt_objectives.objectives.loss import HessianKind
 
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_with_checks"]
 

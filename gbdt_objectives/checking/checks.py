@@ -32,7 +32,7 @@ from gbdt_objectives.checking.probe import (
     tried,
 )
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.function import FunctionLoss, find_start
+from gbdt_objectives.objectives.function import FunctionLoss
 
 PARTS = "gradient", "hessian"
 LEAVES = 40  # number of random leaves whose steps are tried
@@ -553,7 +553,9 @@ def _is_best(objective: Objective, y: Array, w: Array | None) -> bool:
 def _best_constant(objective: Objective, rows: Rows) -> str:
     if objective.outputs > 1:
         return "other margins"
-    best = find_start(FunctionLoss(function=objective.gradient_hessian, link=objective.link), rows)
+    best = FunctionLoss._find_start(
+        FunctionLoss(function=objective.gradient_hessian, link=objective.link), rows
+    )
     return "no margin that was tried" if best is None else f"{best:.4g}"
 
 

@@ -137,7 +137,7 @@ def check_predictions(probe: Probe) -> None:
             missing[name] = str(error)
         else:
             _check_doors(probe, library)
-    if {*_registry.NAMES} <= {*missing}:
+    if {*_registry.BY_NAME} <= {*missing}:
         raise Skipped("; ".join(missing.values()))
 
 
@@ -164,7 +164,7 @@ def _check_doors(probe: Probe, library: Any) -> None:
         reader = estimator.objective_.class_probability if kind == "Classifier" else link.inverse
         return library.fitting.margin(estimator, X=X), predict(X), reader
 
-    own = {"train": trained} if library.name in _registry.NAMES else {}
+    own = {"train": trained} if library.name in _registry.BY_NAME else {}
     for last, run in {**own, name: fitted}.items():
         door = f"adapters.{library.name}.{last}"
         try:

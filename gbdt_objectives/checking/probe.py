@@ -26,8 +26,8 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import FLOAT64, Rows, Shown
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import HessianKind, Loss, compute, read_rows
 from gbdt_objectives.objectives.function import LossFunction
+from gbdt_objectives.objectives.loss import HessianKind, Loss
 
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
@@ -450,7 +450,7 @@ def check_workers(probe: Probe) -> str | None:
     target = probe.objective("a function knows its own rows only: a Loss adds up all workers'")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
-    expected, whole, start = _computed(target, read_rows(target, probe.y, probe.f, probe.w))
+    expected, whole, start = _computed(target, target._read_rows(probe.y, probe.f, probe.w))
     (found, first, own_start), (_, second, _) = _of_two(probe)
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
@@ -475,7 +475,7 @@ def check_workers(probe: Probe) -> str | None:
 def _computed(objective: Objective, rows: Rows) -> Found:
     loss = objective.measured_on(replace(rows, f=None)).equations
     total, n = loss.value(rows) if loss.has_loss else (0.0, 1.0)
-    return total / n, compute(loss, rows, FLOAT64)[0], np.array(loss.intercept, np.float64)
+    return total / n, loss._compute(rows, FLOAT64)[0], np.array(loss.intercept, np.float64)
 
 
 class Question(BaseException):
@@ -513,7 +513,7 @@ def _of_two(probe: Probe) -> list[Found]:
         for at in PARTS:
             objective = probe.target.take(at)
             with some_rows():
-                rows = read_rows(objective, probe.y[at], probe.f[at], probe.w[at])
+                rows = objective._read_rows(probe.y[at], probe.f[at], probe.w[at])
                 of_worker = RowsOfWorker(**vars(rows), known=iter(known))
                 try:
                     found.append(_computed(objective, of_worker))

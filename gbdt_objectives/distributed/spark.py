@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY
+
 try:
     import pandas as pd
     import pyarrow  # noqa: F401  # by which Spark moves rows to Python
@@ -41,7 +43,6 @@ from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
@@ -87,7 +88,7 @@ class _Trained:
         training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
         callbacks, exact = _get(self, "callbacks") or [], None
         if metric is not None:
-            callbacks = parameters.direct_callbacks(callbacks, metric)
+            callbacks = LIBRARY.direct(callbacks, metric)
             rounds = _get(self, "early_stopping_rounds")
             if rounds is not None:
                 callbacks.append(parameters.early_stopping(metric, rounds, data_name="validation"))
@@ -160,7 +161,7 @@ def spark_regressor(
     >>> estimator.getOrDefault("max_depth")  # then model = estimator.fit(df)
     3
     """
-    _refuse("spark_regressor", objective, metric, kwargs)
+    _refuse_arguments("spark_regressor", objective, metric, kwargs)
     if objective.link == LOGIT:
         raise TypeError(
             f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...)"
@@ -203,7 +204,7 @@ def spark_classifier(
     >>> estimator.getOrDefault("num_workers")  # then model = estimator.fit(df)
     2
     """
-    _refuse("spark_classifier", objective, metric, kwargs)
+    _refuse_arguments("spark_classifier", objective, metric, kwargs)
     if objective.link != LOGIT:
         raise TypeError(
             f"{objective!r} trains {objective.link.margins}, no log-odds: write "
@@ -212,7 +213,9 @@ def spark_classifier(
     return _Classifier(objective, metric, kwargs)
 
 
-def _refuse(function: str, objective: object, metric: object, kwargs: Mapping[str, Any]) -> None:
+def _refuse_arguments(
+    function: str, objective: object, metric: object, kwargs: Mapping[str, Any]
+) -> None:
     """Raise for an objective or metric that Spark cannot train on, and for misspelt arguments."""
     for name, instead in INSTEAD.items():
         if name in kwargs:
@@ -324,7 +327,7 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
                 if len(batch):
                     y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
                     with some_rows():
-                        found = function(read_labels(objective, y, w))
+                        found = function(objective._read_labels(y, w))
                     if classes:
                         _checks.binary_labels("y_true", np.asarray(y), "use DaskXGBRegressor")
                     yield pd.DataFrame({"vector": [np.asarray(found, np.float64).tolist()]})

@@ -260,18 +260,83 @@ class FitRows(NamedTuple):
     def take(self, rows: Array) -> Data:
         return _safe_indexing(self.X, rows), self.y[rows], take(self.w, rows)
 
+    @staticmethod
+    def read_X_and_y(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+        """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
+        _checks.is_given(estimator, y)
+        if hasattr(X, "get_label"):  # a library's own data, such as CatBoost's Pool
+            raise TypeError(
+                f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
+                "themselves, an array or DataFrame"
+            )
+        check_two_dimensional(X)
+        _checks.in_memory("y", y)
+        rows, target = indexable(X, column_or_1d(y, warn=True))
+        if target.dtype.kind == "O" and all(isinstance(value, Real) for value in target.tolist()):
+            target = np.array(target.tolist())  # numbers of a file that had gaps
+        if len(target) == 0:
+            raise ValueError("y is empty: there must be at least one row")
+        return rows, target
+
+    @staticmethod
+    def check_weights(
+        sample_weight: ArrayLike | None, rows: int, *fitted: Any, name: str = "sample_weight"
+    ) -> Array | None:
+        """The weights, checked, if everything that is fitted with them accepts them."""
+        if sample_weight is None:
+            return None
+        for thing in fitted:
+            if not has_fit_parameter(thing, "sample_weight"):
+                raise ValueError(
+                    f"{name} is given, but {type(thing).__name__} does not accept it: leave it "
+                    "out or use another; of a pipeline, make this the last step"
+                )
+            inner = last_step(thing)
+            asked = getattr(inner, "_metadata_request", None)
+            if (wants := asked and asked.fit.requests.get("sample_weight")) not in (None, True):
+                raise ValueError(
+                    f"{name} is given, but {type(inner).__name__} has "
+                    f"set_fit_request(sample_weight={wants!r}): set it to True, or leave {name} out"
+                )
+        if not _checks.as_array(name, sample_weight).any():
+            raise ValueError(f"{name} is zero in all rows: at least one row must count")
+        return _checks.weights(name, sample_weight, rows)
+
+    @staticmethod
+    def check_several_classes(classes: Array, rows: str = "rows") -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has {rows} of one class only, found {shown(classes.tolist())}: pass two or more"
+            )
+
+    @staticmethod
+    def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Array:
+        """The ordered classes that y carries, else the integers from min to max of its values."""
+        order = _checks.category_order("y", y, ordinal=ordinal)
+        if order is not None:
+            return order
+        values = _checks.as_array("y", target)
+        try:
+            check_classification_targets(values)
+        except ValueError as error:
+            hint = f"If they are classes, {_checks.INTEGER_HINT}"
+            if values.dtype.kind == "O":
+                hint = f"y has dtype object: {_checks.kind_hint(values)}"
+            raise ValueError(f"{error} {hint}") from None
+        return consecutive_labels(values, ordinal)
+
 
 def read_rows(
     estimator: Any, X: Any, y: ArrayLike, groups: ArrayLike | None, classes: Array | None = None
 ) -> FitRows:
     """Rows of ``classes``, or of those that occur in y, without weights yet."""
-    X, target = read_X_and_y(estimator, X, y)
-    if (missing := _checks.missing(target)).any():
+    X, target = FitRows.read_X_and_y(estimator, X, y)
+    if (missing := _checks.where_missing(target)).any():
         found = f"found {target[missing.argmax()]} at row {missing.argmax()}"
         raise ValueError(f"Input y contains NaN: {found}, leave such rows out")
     check_classification_targets(target)
     classes = np.unique(target) if classes is None else np.asarray(classes)
-    check_several_classes(classes)
+    FitRows.check_several_classes(classes)
     group = None if groups is None else _checks.group_numbers(groups, len(target))
     position = positions("y", target, classes).astype(np.int64)
     return FitRows(X, target, None, classes, position, group)
@@ -353,47 +418,6 @@ def check_told_classes(estimator: Any, classes: list[Any]) -> None:
             )
 
 
-def check_several_classes(classes: Array, rows: str = "rows") -> None:
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has {rows} of one class only, found {shown(classes.tolist())}: pass two or more"
-        )
-
-
-def read_X_and_y(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
-    _checks.is_given(estimator, y)
-    if hasattr(X, "get_label"):  # a library's own data, such as CatBoost's Pool
-        raise TypeError(
-            f"X is a {type(X).__name__}, of which no rows can be taken: pass the features "
-            "themselves, an array or DataFrame"
-        )
-    check_two_dimensional(X)
-    _checks.in_memory("y", y)
-    rows, target = indexable(X, column_or_1d(y, warn=True))
-    if target.dtype.kind == "O" and all(isinstance(value, Real) for value in target.tolist()):
-        target = np.array(target.tolist())  # numbers of a file that had gaps
-    if len(target) == 0:
-        raise ValueError("y is empty: there must be at least one row")
-    return rows, target
-
-
-def ordered_classes(y: ArrayLike, target: ArrayLike, ordinal: bool = True) -> Array:
-    """The ordered classes that y carries, else the integers from min to max of its values."""
-    order = _checks.category_order("y", y, ordinal=ordinal)
-    if order is not None:
-        return order
-    values = _checks.as_array("y", target)
-    try:
-        check_classification_targets(values)
-    except ValueError as error:
-        hint = f"If they are classes, {_checks.INTEGER_HINT}"
-        if values.dtype.kind == "O":
-            hint = f"y has dtype object: {_checks.kind_hint(values)}"
-        raise ValueError(f"{error} {hint}") from None
-    return consecutive_labels(values, ordinal)
-
-
 def check_two_dimensional(X: Any) -> None:
     """Refuse what no estimator takes: the first step of a pipeline may read texts, or pictures."""
     if X is None:
@@ -421,30 +445,6 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         estimator._columns = given  # of any type: scikit-learn keeps names that are strings
     own = getattr(estimator, "_columns", own)
     Layout(name="X", columns=given, trained_on=own, of="the training rows")
-
-
-def check_weights(
-    sample_weight: ArrayLike | None, rows: int, *fitted: Any, name: str = "sample_weight"
-) -> Array | None:
-    """The weights, checked, if everything that is fitted with them accepts them."""
-    if sample_weight is None:
-        return None
-    for thing in fitted:
-        if not has_fit_parameter(thing, "sample_weight"):
-            raise ValueError(
-                f"{name} is given, but {type(thing).__name__} does not accept it: leave it "
-                "out or use another; of a pipeline, make this the last step"
-            )
-        inner = last_step(thing)
-        asked = getattr(inner, "_metadata_request", None)
-        if (wants := asked and asked.fit.requests.get("sample_weight")) not in (None, True):
-            raise ValueError(
-                f"{name} is given, but {type(inner).__name__} has set_fit_request(sample_weight="
-                f"{wants!r}): set it to True, or leave {name} out"
-            )
-    if not _checks.as_array(name, sample_weight).any():
-        raise ValueError(f"{name} is zero in all rows: at least one row must count")
-    return _checks.weights(name, sample_weight, rows)
 
 
 def keep(estimator: Any, X: Any, found: Mapping[str, Any]) -> None:
@@ -500,7 +500,7 @@ def read_eval_set(
     if X_given is X:
         raise ValueError("eval_set holds the training rows: pass rows that it is not trained on")
     try:
-        X_val, target = read_X_and_y(estimator, X_given, y_given)
+        X_val, target = FitRows.read_X_and_y(estimator, X_given, y_given)
         unfitted = clone(estimator)
         check_features(unfitted, X, reset=True)
         check_features(unfitted, X_val, reset=False)
@@ -511,7 +511,7 @@ def read_eval_set(
     weight = eval_sample_weight
     if isinstance(weight, list | tuple) and len(weight) == 1:  # [w], in which w may be None
         weight = weight[0] if weight[0] is None or np.ndim(weight[0]) > 0 else weight
-    w = check_weights(weight, len(target), *fitted, name="eval_sample_weight")
+    w = FitRows.check_weights(weight, len(target), *fitted, name="eval_sample_weight")
     check_held_out_classes("eval_set", classes, position, w)
     return X_val, position, w
 

@@ -32,7 +32,7 @@ from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._models import Library
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators._base import last_step
+from gbdt_objectives.estimators._base import FitRows, last_step
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
@@ -181,10 +181,10 @@ def take_class_weight(
     if not (isinstance(weight, str) and weight == "balanced"):
         weight = _checks.class_weights("class_weight", weight, classes.tolist())
     w = compute_sample_weight(weight, position) * (1.0 if w is None else w)
-    return members, _base.check_weights(w, len(position), *regressors, name="class_weight")
+    return members, FitRows.check_weights(w, len(position), *regressors, name="class_weight")
 
 
-def check_labels(
+def check_labels_of_members(
     members: Members, asking: Any, classes: Array, goal: Array, is_target: bool, stops: bool
 ) -> None:
     """Ask the guards of what regressors read as said of labels; those that stop read a metric."""
@@ -304,7 +304,7 @@ def those_that_stop(
         found.append(True)
         try:
             check_stops_by_itself(last_step(member[1]), asking.objective)
-            check_labels([member], asking, classes, goal, is_target, stops=True)
+            check_labels_of_members([member], asking, classes, goal, is_target, stops=True)
         except (TypeError, ValueError):
             found[-1] = False
     return found
@@ -413,7 +413,7 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
 PATIENCE = 20  # number of rounds without a better mean after which folds stop
 
 
-class Folds:
+class FoldThreads:
     """A thread for each fold, ``n_jobs`` of which run while the others wait for their turn."""
 
     def __init__(self, weights: Sequence[float], n_jobs: int) -> None:
@@ -466,7 +466,7 @@ class Folds:
 class Rounds:
     """The values of one metric after each round, in all folds."""
 
-    def __init__(self, folds: Folds) -> None:
+    def __init__(self, folds: FoldThreads) -> None:
         self.folds = folds
         self.values: list[list[float]] = [[] for _ in folds.weights]
         self.ended = [False for _ in folds.weights]

@@ -6,6 +6,7 @@ Symbols: n rows, M members, z their log-odds (n, M), beta >= 0 the weights (M,),
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gbdt_objectives._checks import Array, shown, warn
 from gbdt_objectives._steps.formulas import sigmoid
 from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import rows as _rows
-from gbdt_objectives.calibration.calibrators import finite_targets, fit_logistic
+from gbdt_objectives.calibration.calibrators import LogitCalibrator, finite_targets
 from gbdt_objectives.calibration.temperature_calibrator import class_offset
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._members import Kind, Members
@@ -63,16 +64,17 @@ def fit_blend(
     limits = np.array([find_limit(own) for own in z.T[: len(estimator)]])
     if len(estimator) == 1:
         return {"weights_": np.ones(1), "intercept_": 0.0, "limits_": limits}
-    own = _rows.weigh_rows(position.astype(np.float64), z.clip(-limits, limits), w, "y")
+    own = _rows.LabelledRows.weighed(position.astype(np.float64), z.clip(-limits, limits), w, "y")
     own.p[:, [_rows.is_one_score(each) for each in own.p.T]] = 0.0  # whose rounding says nothing
     _rows.check_both_labels("y", own)
     named = dict.fromkeys(("negative_keep_rate", "keep_rate", "class_keep_rates")) | dict(rates)
     sampling = class_offset(**named, rows=own, classes=np.arange(2))
     offset = sampling[..., 1] - sampling[..., 0]
-    *beta, c = fit_logistic([*own.p.T], own.y, own.w, rising=True, offset=offset)
+    fit = partial(LogitCalibrator._fit_logistic, [*own.p.T], rising=True, offset=offset)
+    *beta, c = fit(own.y, own.w)
     targets = finite_targets(own.y, own.p @ beta, own.w) if any(beta) else own.y
     if targets is not own.y:  # it separates the labels: no likelihood is the greatest
-        *beta, c = fit_logistic([*own.p.T], targets, own.w, rising=True, offset=offset)
+        *beta, c = fit(targets, own.w)
     if not any(beta):
         warn("the out-of-fold log-odds of no member rise with the label: all count alike")
         beta, c = [1 / len(beta)] * len(beta), 0.0

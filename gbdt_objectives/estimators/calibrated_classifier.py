@@ -21,7 +21,13 @@ from gbdt_objectives._public import public
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base, _members, _stack
-from gbdt_objectives.estimators._base import Data, find_center, geometric_mean, rows_to_stretch
+from gbdt_objectives.estimators._base import (
+    Data,
+    FitRows,
+    find_center,
+    geometric_mean,
+    rows_to_stretch,
+)
 
 FOLDS = 5
 Found = dict[str, Any]
@@ -182,7 +188,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         named = [self.calibrator] if self._is_named else []
         val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
         fitted = [_base.last_step(model) for model in trained] + (named if val is None else [])
-        rows = rows._replace(w=_base.check_weights(sample_weight, len(rows.y), *fitted))
+        rows = rows._replace(w=FitRows.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
         rates = check_rates(
             (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,

@@ -45,7 +45,7 @@ class NotCalibrated(ValueError):
     """Why bags cannot be calibrated on the rows that they leave out, and what to do."""
 
 
-def weights(data: FitRows, rows: Array) -> Array:
+def mean_weights(data: FitRows, rows: Array) -> Array:
     """Weights in units of their mean: calibrators read them as counts of rows."""
     return np.ones(len(rows)) if data.w is None else data.w[rows] / data.w.mean()
 
@@ -86,7 +86,7 @@ def fit_left_out(
         z[shared, b] = second_log_odds(p[: shared.sum()])
         found.append((rows, p))
     rows, p = map(np.concatenate, zip(*found, strict=True))
-    stretch = _base.stretch_of_bags(z, weights(data, common))
+    stretch = _base.stretch_of_bags(z, mean_weights(data, common))
     if stretch is None or len(np.unique(data.y[rows])) < 2:
         raise NotCalibrated(
             "calibrate=True needs rows that two bags leave out, but they keep nearly all: pass a "
@@ -104,8 +104,8 @@ def fit_pairs(rows: Array, p: Array, data: FitRows, pool: Array) -> tuple[Any, A
     """The calibrator, and the weights with which pairs stand for the population. Pairs of label 1
     get the weight of all its rows. Where those of label 0 have less than all, the calibrator is
     told the rate, which is nearer to the truth than heavy rows."""
-    y, w = data.y[rows], weights(data, rows)
-    whole, own = np.bincount(data.y[pool], weights(data, pool)), np.bincount(y, w)
+    y, w = data.y[rows], mean_weights(data, rows)
+    whole, own = np.bincount(data.y[pool], mean_weights(data, pool)), np.bincount(y, w)
     rate = min(1.0, own[0] / whole[0])
     v = w * np.where(y == 1, whole[1] / own[1], min(1.0, whole[0] / own[0]))
     fit: Callable[..., Any] = fit_default
@@ -358,7 +358,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             name="estimator", classes=classes, parameters=_base.all_parameters(self.estimator),
         )  # fmt: skip
         _base.check_told_classes(self.estimator, [*range(len(classes))])
-        w = _base.check_weights(sample_weight, len(rows.y), self.estimator)
+        w = FitRows.check_weights(sample_weight, len(rows.y), self.estimator)
         return rows._replace(y=rows.position, w=w)
 
     def _calibrates(self, rows: FitRows, rates: Mapping[Any, float], counting: Array) -> bool:

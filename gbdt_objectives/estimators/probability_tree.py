@@ -18,6 +18,7 @@ from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
 from gbdt_objectives.calibration.hull import empirical_probability, resolve_prior
 from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._base import FitRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ def leaf_probability(
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
     occurring = np.unique(target if w is None else target[w > 0])
-    _base.check_several_classes(occurring, "rows" if w is None else "rows of weight above 0")
+    FitRows.check_several_classes(occurring, "rows" if w is None else "rows of weight above 0")
     leaf = _leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
     known = getattr(model, "classes_", np.unique(target))
@@ -217,7 +218,7 @@ class ProbabilityEstimationTree(_base.ProbabilityClassifier):
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
-        X, target = _base.read_X_and_y(self, X, y)
+        X, target = FitRows.read_X_and_y(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight

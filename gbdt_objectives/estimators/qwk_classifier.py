@@ -35,10 +35,8 @@ from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
     are_rising_numbers,
-    sort_rows,
-    weights_of_prior,
 )
-from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
+from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 
 CHANCE, STOPPED_BY_CHANCE = 2.5, 3.0
 """Standard deviations that the rank correlation of out-of-fold scores must exceed; more if folds
@@ -159,7 +157,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
     labels: ArrayLike | None = None
     target_prior: Mapping[Any, float] | None = None
     segment: str | int | None = None
-    handle_unknown: HandleUnknown = "error"
+    handle_unknown: Literal["error", "common"] = "error"
     early_stopping_rounds: int | Literal["auto"] | None = "auto"
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
@@ -199,7 +197,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         held = scored[rows.position[scored] >= 0]
         held_out, w_held = rows.position[held], _base.take(w, held)
         _base.check_held_out_classes("cv", rows.classes, held_out, w_held)
-        weight = weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
+        weight = ScoredRows.weights_of_prior(self.target_prior, rows.classes, held_out, w_held)
         stops = _members.those_that_stop(members, self, rows.classes, rows.y, target is not None)
         folds = self._fit_folds(members, stops, rows, splits, times, scored)
         if beta is None:
@@ -216,7 +214,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
             )  # fmt: skip
             known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
             oof[scored] = known_or_not.apply(oof[scored], segment[scored])
-        placed = sort_rows(oof[held], held_out, weight, np.arange(K))
+        placed = ScoredRows.sort(oof[held], held_out, weight, np.arange(K))
         thresholds = Thresholds(self._place_thresholds(placed), rows.classes)
         if target is None and are_rising_numbers(rows.classes):
             found["label_thresholds_"] = label_thresholds(thresholds)
@@ -255,20 +253,22 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         self, members: Members, X: Any, y: ArrayLike, sample_weight: Any, groups: Any, target: Any
     ) -> tuple[Members, FitRows]:
         """The rows, and the regressors without the class_weight that is in the rows' weights."""
-        X, given = _base.read_X_and_y(self, X, y)
+        X, given = FitRows.read_X_and_y(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        w = FitRows.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
         classes, position = self._read_labels(y, given, target)
         members, w = _members.take_class_weight(members, classes, position, w)
         goal = position if target is None else self._read_target(target, position, w)
         if target is not None:
             _members.warn_of_skew(members, goal)
         by_number = self.early_stopping_rounds not in (None, "auto")
-        _members.check_labels(members, self, classes, goal, target is not None, by_number)
+        _members.check_labels_of_members(
+            members, self, classes, goal, target is not None, by_number
+        )
         segment = self._segments(X)
         if segment is not None:
-            read_segments(segment, len(given), "the labels")
+            SegmentShift._read_segments(segment, len(given), "the labels")
         group = None if groups is None else group_numbers(groups, len(goal))
         return members, FitRows(X, goal, w, classes, position, group)
 
@@ -291,7 +291,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""
-        known = ~_checks.missing(given)
+        known = ~_checks.where_missing(given)
         if not known.all():
             if target is None:
                 raise ValueError(
@@ -302,7 +302,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         if not len(given):
             raise ValueError("y is missing in all rows: thresholds need some rows with classes")
         labels = self.labels
-        classes = _base.ordered_classes(y, given) if labels is None else check_order(labels)
+        classes = FitRows.ordered_classes(y, given) if labels is None else check_order(labels)
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
         return classes, position
@@ -368,7 +368,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         folds: Iterable[Any]
         if number == "auto" and any(stops):
             weights = [len(test) if w is None else w[test].sum() for _, test in splits]
-            step = _members.Folds(weights, effective_n_jobs(self.n_jobs))
+            step = _members.FoldThreads(weights, effective_n_jobs(self.n_jobs))
             folds = step.run(fit, list(zip(splits, some, step.stops(stops), strict=True)))
         else:
             each = [Stop(int(number)) if stop and number else None for stop in stops]

@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import Exported
 from gbdt_objectives._steps.steps import SavedAsJSON, read_flag, read_one_of
-from gbdt_objectives.estimators._base import ordered_classes
+from gbdt_objectives.estimators._base import FitRows
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, methods, optimize_thresholds
 from gbdt_objectives.thresholds.methods import MetricArgument
@@ -108,7 +108,7 @@ class ThresholdClassifier(Exported, ClassifierMixin, SavedAsJSON, BaseEstimator)
         labels = methods.resolve_labels(self.labels, target)
         thresholds = optimize_thresholds(
             y, s, method=method,  # type: ignore[arg-type]
-            labels=ordered_classes(y, y) if labels is None else labels,
+            labels=FitRows.ordered_classes(y, y) if labels is None else labels,
             sample_weight=sample_weight, target_prior=self.target_prior, metric=self.metric,
             constraints=self.constraints, negative_keep_rate=self.negative_keep_rate,
             confidence_level=self.confidence_level, first_test=self.first_test, groups=groups,

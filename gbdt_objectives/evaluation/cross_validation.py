@@ -19,7 +19,7 @@ from gbdt_objectives._rows.rows import Rows, Table
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import MetricArgument, Target
-from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
+from gbdt_objectives.thresholds.rows import ScoredRows
 
 
 @public
@@ -174,12 +174,12 @@ def cross_validate_thresholds(
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
-    s, position, w, order = read_columns(
+    s, position, w, order = ScoredRows.read_columns(
         y_true, score, methods.resolve_labels(labels, target), sample_weight, target_prior
     )
     y = position.astype(np.int64)
     target = methods.of_labels(target, order)
-    rows = _Rows(target, order, y, s, w, sort_rows(s, position, w, order, keep_order=True))
+    rows = _Rows(target, order, y, s, w, ScoredRows.sort(s, position, w, order, keep_order=True))
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, random_state=random_state)
     found = [methods.find_thresholds(name, rows.by_score, target).values for name in chosen]

@@ -27,6 +27,7 @@ from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Shown, Table
 from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators._base import FitRows
 from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -301,20 +302,22 @@ def _read(
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
     rng = _checks.generator(random_state)
-    X, values = _base.read_X_and_y(estimator, X, y)
+    X, values = FitRows.read_X_and_y(estimator, X, y)
     order = methods.resolve_labels(labels, target)
     rank = getattr(target, "is_ordinal", False)
-    classes = _base.ordered_classes(y, values, rank) if order is None else check_order(order, rank)
+    classes = (
+        FitRows.ordered_classes(y, values, rank) if order is None else check_order(order, rank)
+    )
     position = positions("y", values, classes).astype(np.int64)
     n = len(position)
-    w = _base.check_weights(sample_weight, n)
+    w = FitRows.check_weights(sample_weight, n)
     group = None if groups is None else group_numbers(groups, n)
     given = y if getattr(getattr(y, "dtype", None), "ordered", False) else values
     if w is not None and not w.all():
         keep = np.flatnonzero(w)
         X, given, position, n = _safe_indexing(X, keep), given.take(keep), position[keep], len(keep)
         w, group = w[keep], None if group is None else group[keep]
-    _base.check_several_classes(classes[np.unique(position)])
+    FitRows.check_several_classes(classes[np.unique(position)])
     unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
     fold = _draw_folds(position, K, rng.choice(2**31 - 1, size=R).tolist(), group, unit)
     weight, target = np.ones(n) if w is None else w, methods.of_labels(target, classes)
@@ -355,7 +358,7 @@ def _judge(
                 f"QWKClassifier(LGBMRegressor()), found {shown(estimator)}"
             )
         if rows.weighted:
-            _base.check_weights(rows.w, len(rows.w), estimator)
+            FitRows.check_weights(rows.w, len(rows.w), estimator)
     verbose = _checks.is_loud("verbose", verbose)
     each = list(product(range(len(rows.fold)), estimators))
     tasks = (delayed(_held_out_classes)(name, estimator, rows, r) for r, (name, estimator) in each)

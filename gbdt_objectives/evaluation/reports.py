@@ -23,9 +23,10 @@ from gbdt_objectives._checks import Array, Sampling, group_numbers, positions, s
 from gbdt_objectives._checks.spellings import WRITE_OUT
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of
-from gbdt_objectives._rows.rows import html_table
+from gbdt_objectives._rows.rows import Shown
 from gbdt_objectives.calibration import SegmentRatios, calibration_ratio_by_segment
-from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier, _base
+from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier
+from gbdt_objectives.estimators._base import FitRows
 from gbdt_objectives.evaluation.performance import (
     metric_of_counts,
     normal_interval,
@@ -222,32 +223,14 @@ def _probability(
 ) -> list[str]:  # fmt: skip
     if threshold is not None:
         _checks.in_unit_interval("threshold", np.array(_checks.number("threshold", threshold)))
-    predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
-    library = library_of(model)
-    X = X if library is None else library.fitting.by_name(model, X)
-    p = np.empty(0) if predict is None else np.asarray(predict(X))
-    if p.shape[1:] != (2,):
-        shape = "" if predict is None else f" with probabilities of shape {p.shape}"
-        raise TypeError(
-            "model must be a fitted QWKClassifier, ThresholdClassifier or classifier of two "
-            f"classes with predict_proba, found {shown(model)}{shape}: of a Pipeline pass its last "
-            "step and what the others make of X, of a search its best_estimator_; for the score of "
-            "any other model pass ThresholdClassifier().fit(score, y), fitted to out-of-fold "
-            "scores, and the new scores as X"
-        )
+    p = _two_probabilities(model, X)
     labels = getattr(model, "classes_", None)
     labels = np.arange(2) if labels is None else np.asarray(labels)
     copies = _checks.counts("counts", counts, len(p))
     copies = np.ones(len(p), np.int64) if copies is None else copies
     true, w = _read_y(y, labels, len(p), sample_weight, copies)
     rows, p = copies * (w > 0), p[:, 1]
-    given = [name for name, rate in rates.items() if rate is not None]
-    if given:
-        first, second = labels.tolist()
-        Sampling(
-            name=", ".join(given), classes=[first, second],
-            to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
-        )  # fmt: skip
+    _ask_sampling([name for name, rate in rates.items() if rate is not None], labels)
     known = {"sample_weight": sample_weight, "counts": counts, "groups": groups, **rates}
 
     def ratios(by: Any, **bins: Any) -> SegmentRatios:
@@ -270,24 +253,59 @@ def _probability(
         ),
     ]  # fmt: skip
     if segments is not None:
-        by = ratios(segments).by_evidence()
-        p_value = by.rest_p_value_holm
-        parts.append(_table("By segment", "The ratio of each segment is compared with that of "
-            "all other rows, the rest; the p-value, of the hypothesis that both are equal, is "
-            f"adjusted (Holm) for the number of segments in this table, marked below {MARKED}.", {
-            **{k: v for k, v in by._shown()[1].items() if k not in ("p_value", "holm")},
-            "rest": by.rest_ratio, "adjusted p": p_value,
-            f"below {MARKED}": np.where(p_value < MARKED, "\u25c0", ""),
-        }))  # fmt: skip
+        parts.append(_by_segment(ratios(segments).by_evidence()))
     if threshold is not None:
         both = ratios({"": np.where(p >= threshold, "alerts", "others")})
-        events = both.weight * both.frequency
-        parts.append(_table(f"Alerts: rows of probability {threshold:g} or more", "Of the alerts, "
-            "the mean outcome is the precision, and the share of label 1 is the recall.", {
-            "": both.segment, "share of rows": both.weight / both.weight.sum(),
-            "share of label 1": events / events.sum(), **_ratio_columns(both),
-        }))  # fmt: skip
+        parts.append(_of_alerts(both, threshold))
     return parts
+
+
+def _two_probabilities(model: Any, X: Any) -> Array:
+    """What a classifier of two classes predicts, (n, 2)."""
+    predict = None if isinstance(model, type) else getattr(model, "predict_proba", None)
+    library = library_of(model)
+    X = X if library is None else library.fitting.by_name(model, X)
+    p = np.empty(0) if predict is None else np.asarray(predict(X))
+    if p.shape[1:] != (2,):
+        shape = "" if predict is None else f" with probabilities of shape {p.shape}"
+        raise TypeError(
+            "model must be a fitted QWKClassifier, ThresholdClassifier or classifier of two "
+            f"classes with predict_proba, found {shown(model)}{shape}: of a Pipeline pass its last "
+            "step and what the others make of X, of a search its best_estimator_; for the score of "
+            "any other model pass ThresholdClassifier().fit(score, y), fitted to out-of-fold "
+            "scores, and the new scores as X"
+        )
+    return p
+
+
+def _ask_sampling(given: list[str], labels: Array) -> None:
+    """Ask the guards about rates of this name, if there are any."""
+    if given:
+        first, second = labels.tolist()
+        Sampling(
+            name=", ".join(given), classes=[first, second],
+            to_name=f"if {first!r} is the event, fit the model to y == {first!r}",
+        )  # fmt: skip
+
+
+def _by_segment(by: SegmentRatios) -> str:
+    p_value = by.rest_p_value_holm
+    return _table("By segment", "The ratio of each segment is compared with that of "
+        "all other rows, the rest; the p-value, of the hypothesis that both are equal, is "
+        f"adjusted (Holm) for the number of segments in this table, marked below {MARKED}.", {
+        **{k: v for k, v in by._shown()[1].items() if k not in ("p_value", "holm")},
+        "rest": by.rest_ratio, "adjusted p": p_value,
+        f"below {MARKED}": np.where(p_value < MARKED, "\u25c0", ""),
+    })  # fmt: skip
+
+
+def _of_alerts(both: SegmentRatios, threshold: float) -> str:
+    events = both.weight * both.frequency
+    return _table(f"Alerts: rows of probability {threshold:g} or more", "Of the alerts, "
+        "the mean outcome is the precision, and the share of label 1 is the recall.", {
+        "": both.segment, "share of rows": both.weight / both.weight.sum(),
+        "share of label 1": events / events.sum(), **_ratio_columns(both),
+    })  # fmt: skip
 
 
 def _ratio_columns(found: SegmentRatios) -> dict[str, Array]:
@@ -303,9 +321,9 @@ def _read_y(y: Any, labels: Array, n: int, sample_weight: Any, c: Any = 1) -> tu
     remedy = "give labels as fit saw them"
     true = positions("y", y, labels, "the model's classes", remedy).astype(np.int64)
     _checks.same_length("y", true, "the rows of X", n)
-    w = _base.check_weights(sample_weight, n)
+    w = FitRows.check_weights(sample_weight, n)
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
-    _base.check_several_classes(labels[np.unique(true[w * c > 0])], "rows of weight above 0")
+    FitRows.check_several_classes(labels[np.unique(true[w * c > 0])], "rows of weight above 0")
     return true, w
 
 
@@ -314,7 +332,7 @@ def _part(title: str, how_to_read: str, body: str) -> str:
 
 
 def _table(title: str, how_to_read: str, columns: Mapping[str, Any]) -> str:
-    return _part(title, how_to_read, html_table("", columns))
+    return _part(title, how_to_read, Shown._as_html("", columns))
 
 
 def _picture(draw: Callable[[Any], Any], title: str, how_to_read: str) -> str:

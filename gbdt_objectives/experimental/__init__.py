@@ -10,8 +10,11 @@ LightGBM on Dask: ``gbdt_objectives.experimental.dask.lightgbm`` trains on the r
 """
 
 from gbdt_objectives._public import attributes
-from gbdt_objectives.experimental.delay import DelayDistribution, delay_distribution
-from gbdt_objectives.experimental.delayed import delayed_logloss_objective
+from gbdt_objectives.experimental.delay import (
+    DelayDistribution,
+    delay_distribution,
+    delayed_logloss_objective,
+)
 from gbdt_objectives.experimental.repair import SegmentRepair, repair_segments
 
 __all__ = [

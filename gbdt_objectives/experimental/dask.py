@@ -27,9 +27,9 @@ from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, stack
+from gbdt_objectives._checks import Array, Stack
 from gbdt_objectives._public import attributes, public
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
@@ -112,7 +112,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ...         model.fit(X, y, sample_weight=w, callbacks=fit.callbacks)
     ...         return fit.finished(model)
     """
-    for library in _registry.NAMES[::-1]:
+    for library in [*_registry.BY_NAME][::-1]:
         _registry.check_installed(library)
     from gbdt_objectives.distributed.dask._train import check_client, check_not_by_row
 
@@ -187,7 +187,7 @@ class FitObjective:
     ) -> tuple[Array, Array]:
         seat = _here.seat
         if seat is None or seat.token != self.token:
-            _calls.free_network(stack())
+            Stack.here().free_network()
             raise ValueError(
                 "fit.objective of lightgbm() is called without its callbacks, which join the "
                 "workers: pass callbacks=fit.callbacks to fit() of a DaskLGBMRegressor"
@@ -359,7 +359,7 @@ def _wait_for(tracker: Any) -> None:
 
 def check(env: Any, fit_objective: FitObjective) -> None:
     """Raise for what would train another model than on one machine, or be lost."""
-    from gbdt_objectives.adapters.lightgbm import parameters as table
+    from gbdt_objectives.adapters.lightgbm import _train as table
     from gbdt_objectives.adapters.lightgbm.estimators import OWN
 
     estimator = find_estimator(fit_objective)
@@ -385,7 +385,7 @@ def check(env: Any, fit_objective: FitObjective) -> None:
         )
     network = {name for main in NETWORK for name in table.ALIASES.get(main, (main,))}
     given = {name: value for name, value in parameters.items() if name not in OWN | network}
-    table.check(given, fit_objective.objective, stops_early=False)
+    table.check_parameters(given, fit_objective.objective, stops_early=False)
     _arguments.refuse_all(given, REFUSED, table.TABLE.main)
 
 
@@ -393,7 +393,7 @@ def find_estimator(fit_objective: FitObjective) -> Any:
     """The estimator whose training called us; raises if it is not one with this objective."""
     import lightgbm as lgb
 
-    frames = _calls.library_frames(stack())
+    frames = Stack.here().of_libraries()
     selves = (frame.f_locals.get("self") for _, frame in frames)
     estimator: Any = next((one for one in selves if isinstance(one, lgb.LGBMModel)), None)
     if not isinstance(estimator, lgb.LGBMRegressor):

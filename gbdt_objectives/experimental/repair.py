@@ -24,8 +24,14 @@ from gbdt_objectives._registry import load
 from gbdt_objectives._rows.rows import write_table
 from gbdt_objectives.adapters import library_of_booster
 from gbdt_objectives.adapters._models import OpenLibrary
-from gbdt_objectives.calibration.calibrators import find_shift, fit_logistic
-from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
+from gbdt_objectives.calibration.calibrators import (
+    InterceptCalibrator,
+    LogitCalibrator,
+)
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    sampling_offset,
+)
 from gbdt_objectives.serving.objects import as_frame
 
 NewTrees = list[tuple[Array, list[int]]]
@@ -188,13 +194,13 @@ def repair_segments(
     library = library_of_booster(booster)
     boost = load(f"{__name__}_{library.name}")
     model = boost.complete(booster)
-    X, names = check_features(X, library, model)
+    X, names = named_features(X, library, model)
     columns = read_segment_features(segment_features, names, X.shape[1])
     _checks.whole_number("max_trees", max_trees, 1)
     labels = _checks.vector("y", y)
     _checks.same_length("y", labels, "X", X.shape[0])
     X = boost.as_trained(model, X)
-    rows = score_rows("y", labels, library.margin(model, X), sample_weight)
+    rows = LabelledRows.of_scores("y", labels, library.margin(model, X), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = rows.owners(groups)
     if not isinstance(rows.kept, slice):
@@ -204,7 +210,7 @@ def repair_segments(
     held = HeldOut(library, boost, model, X, columns, rows.y, rows.p, o, rows.w)
     n_trees, repaired = try_trees(held, splits, max_trees)
     as_is = held.loss(held.z)
-    gain, error = mean_and_error(as_is - repaired, held.w, owner)
+    gain, error = LabelledRows.mean_and_error(as_is - repaired, held.w, owner)
     moved = gain > error
     one, segments = np.zeros(len(held.y), int), segment_numbers(X, columns)
     losses = {
@@ -260,7 +266,9 @@ class HeldOut:
     def repaired(self, n_trees: int) -> tuple[Any, float]:
         """The model with so many trees and the shift that then fits all rows, and this shift."""
         grown = self.grow(np.arange(len(self.y)), n_trees) if n_trees else self.model
-        d = find_shift(self.y, self.library.margin(grown, self.X) + self.o, self.w)
+        d = InterceptCalibrator._find_shift(
+            self.y, self.library.margin(grown, self.X) + self.o, self.w
+        )
         return self.library.shift_intercept(self.boost.without_odds(grown), d), d
 
 
@@ -281,7 +289,7 @@ class Trial:
         y, w = held.y[self.train], held.w[self.train]
         z, s = held.z[both], (held.z + held.o)[self.train]
         f = np.zeros(len(both))
-        d = find_shift(y, s, w)
+        d = InterceptCalibrator._find_shift(y, s, w)
         steps = held.added(self.grown, both)
         while True:
             yield z[n:] + f[n:] + d
@@ -320,7 +328,7 @@ def read_folds(y: Array, cv: Any, owner: Array | None, random_state: RandomState
     return splits
 
 
-def check_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[str] | None]:
+def named_features(X: Any, library: OpenLibrary, model: Any) -> tuple[Any, list[str] | None]:
     """X with as many columns as the model, and their names, which must be the model's."""
     of_model, d = library.names_of(model), library.count_features(model)
     _checks.not_lazy("X", X)
@@ -413,7 +421,7 @@ def logit_margins(held: HeldOut, splits: list[Split], g: Array) -> Array:
         y, z, w = held.y[at], held.z[at], held.w[at]
         if min(w @ y, w @ (1 - y)) < LEAST_OF_A_LABEL or z[y == 0].max() <= z[y == 1].min():
             return None
-        return fit_logistic([z], y, w, offset=held.o[at])
+        return LogitCalibrator._fit_logistic([z], y, w, offset=held.o[at])
 
     m = np.empty(len(held.y))
     segments = np.split(np.argsort(g, kind="stable"), np.cumsum(np.bincount(g))[:-1])

@@ -10,9 +10,8 @@ import xgboost as xgb
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters.xgboost._train import train
-from gbdt_objectives.adapters.xgboost.intercept import count_outputs, read_learner
-from gbdt_objectives.adapters.xgboost.library import matrix
+from gbdt_objectives.adapters.xgboost._train import read_learner, train
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY, matrix
 from gbdt_objectives.experimental import repair
 from gbdt_objectives.objectives import offset_logloss_objective
 
@@ -31,10 +30,10 @@ def complete(booster: xgb.Booster) -> xgb.Booster:
         raw = 'booster.set_param({"objective": "binary:logistic"})'
         remedy = f"pass a copy after {raw}" if name == "binary:logitraw" else repair.TRAIN_BINARY
         _arguments.refuse_objective(name, repair.NO_PROBABILITY + remedy)
-    if count_outputs(booster) > 1:
+    outputs = LIBRARY.count_outputs(booster)
+    if outputs > 1:
         raise ValueError(
-            f"the booster has {count_outputs(booster)} outputs: train a model for each, and repair "
-            "it alone"
+            f"the booster has {outputs} outputs: train a model for each, and repair it alone"
         )
     trees = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"].get("model", {})
     dropped = any(weight != 1 for weight in trees.get("weight_drop") or ())  # from XGBoost 3.4 on

@@ -6,9 +6,8 @@ shape (n,), or (n, K) with a column per class, in the metric's ``input_space``.
 """
 
 from gbdt_objectives._public import attributes
-from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.base import ClassMetric, Metric
 from gbdt_objectives.metrics.classes import (
-    ClassMetric,
     MatthewsMetric,
     RatioMetric,
     ShareMetric,

@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import reduce, wraps
 from itertools import chain, count
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Sampling, Scoring, Stack, Training, stack as frames
-from gbdt_objectives._checks.guards import may_undo
-from gbdt_objectives._links import Link
+from gbdt_objectives._checks import (
+    Array,
+    Sampling,
+    Scoring,
+    Stack,
+    Training,
+    asked as _calls,
+    check_order,
+    positions,
+    shown,
+    whole_numbers,
+)
+from gbdt_objectives._checks.asked import may_undo
+from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows import calls as _calls, workers as _workers
-from gbdt_objectives._rows.rows import Rows, Shown, facts
+from gbdt_objectives._rows import workers as _workers
+from gbdt_objectives._rows.rows import STRETCH, Rows, Shown, same_labels
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+OF_SCORES = (
+    "qwk_metric() takes scores for their nearest classes: pass it to the booster, or as scoring=, "
+    "or call it, qwk_metric()(y_true, y_pred)"
+)
+
+MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
+
+OF_FRACTIONS = (
+    f"{IDENTITY.metric}, which take labels with fractions; where both columns are classes, add "
+    "labels=[...], all classes from lowest to highest, to your own call"
+)
+"""What to do about labels that are no whole numbers."""
 
 InputSpace = Literal["margin", "probability", "label"]
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -82,12 +110,12 @@ class Metric(Shown):
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Any:
-        stack = frames()
+        stack = Stack.here()
         form = form_of(y_pred, stack)
         if form is not None:
             return self._answer(form, stack, y_true, y_pred, sample_weight)
         if _workers.workers():
-            Training(name=self.name, within=next(_calls.enclosing_frames(stack), None) is not None)
+            Training(name=self.name, within=next(stack.enclosing(), None) is not None)
         scored_by(self, y_pred, stack)
         self._refuse_unclear(y_true, y_pred, sample_weight)
         value = self.score(y_true, y_pred, sample_weight)
@@ -95,7 +123,7 @@ class Metric(Shown):
             y, w = np.asarray(y_true), np.asarray(sample_weight)
             if may_undo(w, y, self._corrects):
                 Sampling(weights=w, positive=y == 1, rate=self._corrects)
-        _calls.note((self.name, self.greater_is_better, None), value)
+        Stack.note((self.name, self.greater_is_better, None), value)
         return value
 
     @property
@@ -144,7 +172,7 @@ class Metric(Shown):
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         name = free_name(self, stack)
-        _calls.note((self.name, self.greater_is_better, name if caller_of(stack) else None), value)
+        Stack.note((self.name, self.greater_is_better, name if caller_of(stack) else None), value)
         if form.wants_triple:
             return name, value, self.greater_is_better
         return (name, value) if of_data else value
@@ -155,7 +183,7 @@ class Metric(Shown):
         asks = form.cannot_stop_alone and not _workers.workers()
         _calls.metric_called({
             "name": self.name, "metric": self, "link": self.link, "library": library,
-            "form": form, "alone": _calls.free_network(stack) if asks else None,
+            "form": form, "alone": stack.free_network() if asks else None,
             "directions": directed(self, stack),
         }, stack)  # fmt: skip
 
@@ -183,12 +211,12 @@ class Metric(Shown):
     def _shown(self) -> tuple[str, dict[str, list[str]]]:
         known = {"greater_is_better": self.greater_is_better, "link": self.link}
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
-        return f"{self.name}: {type(self).__name__}", facts(known | own)
+        return f"{self.name}: {type(self).__name__}", Shown._facts(known | own)
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         """How XGBoost's estimators report it; its ranker calls the metric itself in threads."""
-        stack = frames()
+        stack = Stack.here()
         if directions := directed(self, stack):
             Training(name=self.name, metric=self, directions=directions)
         return free_name(self, stack)
@@ -305,7 +333,9 @@ class RenderedMetric:
     __name__ = property(attrgetter("metric.__name__"))
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
-        return self.metric._answer(_registry.BY_NAME[self.library], frames(), a, b, sample_weight)
+        return self.metric._answer(
+            _registry.BY_NAME[self.library], Stack.here(), a, b, sample_weight
+        )
 
 
 class XGBoostMetric(RenderedMetric):
@@ -322,14 +352,14 @@ class LightGBMMetric(RenderedMetric):
 
 def caller_of(stack: Stack) -> str | None:
     """The library whose code stands directly above ours."""
-    return next((library for library, _ in _calls.library_frames(stack)), None)
+    return next((library for library, _ in stack.of_libraries()), None)
 
 
 def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
     """Whether each early stopping of XGBoost above us maximises the metric. Where nobody said, it
     gets the metric's direction until its training is over: it would guess, and minimise."""
     found = []
-    for _, frame in _calls.library_frames(stack):
+    for _, frame in stack.of_libraries():
         if frame.f_code.co_name != "after_iteration":
             continue
         training: Any = frame.f_locals.get("self")
@@ -346,7 +376,7 @@ def directed(metric: Any, stack: Stack) -> tuple[bool, ...]:
 
 def free_name(metric: Any, stack: Stack) -> str:
     """The name of a metric, numbered where a booster has measured another one of this name."""
-    caller, frame = _calls.evaluating(stack)
+    caller, frame = stack.evaluating()
     if caller is None or frame is None:
         return str(metric.name)
     seen = frame.f_locals
@@ -385,3 +415,213 @@ def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
         metric=metric, maximizes=at["self"]._sign > 0, model=at.get("estimator", at.get("clf")),
         **({"response": response} if response else {}),
     )  # fmt: skip
+
+
+@public
+@dataclass(frozen=True, kw_only=True)
+class ClassMetric(Metric):
+    """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
+
+    A subclass of your own writes ``of_counts``, or is a :class:`RatioMetric`, for exact thresholds.
+    Called as ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
+
+    - with ``labels``, all classes in ascending order and of any type, both hold classes, as
+      they do if ``y_true`` is a pandas Categorical that carries that order;
+    - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
+      or floats, which are scores. The class of a score is the nearest label in the range (halves
+      upwards), or class k, counted from the lowest label, where ``thresholds[k-1] <= score <
+      thresholds[k]``. Whole floats beyond the labels may be either, and need a ``label_range``.
+
+    Attributes
+    ----------
+    label_range : (int, int) or None
+        Lowest and highest label. None: those of the rows that are scored.
+    thresholds : tuple of float or None
+        Where scores are cut; None: midway between the labels.
+    score_range : (float, float) or None
+        Of the thresholds, as of :class:`gbdt_objectives.thresholds.Thresholds`.
+    """
+
+    greater_is_better: ClassVar[bool] = True
+    label_range: tuple[int, int] | None = None
+    thresholds: tuple[float, ...] | None = None
+    score_range: tuple[float, float] | None = field(default=None, repr=False)
+
+    @property
+    def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
+        return IDENTITY if self.thresholds is None else None
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether it counts how far apart classes are in the order of labels."""
+        return getattr(self, "cost", None) in ("absolute", "squared")
+
+    def of_counts(self, counts: Array) -> float:
+        """The metric of (weighted) confusion counts [true, predicted]."""
+        raise NotImplementedError
+
+    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
+        """The metric at d+1 cuts, nan where 0/0, and its divisor, of sums of weights (2, d+1)."""
+        counts = np.stack([C, C[:, -1:] - C], axis=1)
+        return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])]), C[:, -1].sum()
+
+    def of_classes(self, rows: Rows, low: int, high: int) -> float:
+        """The metric of checked integer classes y and f in low..high."""
+        K = high - low + 1
+        if K > MOST_CLASSES:
+            raise ValueError(
+                f"the classes range from {low} to {high}, which makes {K:,}: number those that "
+                "there are, numpy.unique(y, return_inverse=True)[1], or add labels=[...], all of "
+                "them in ascending order, to your own call"
+            )
+        return self.of_counts(rows.total(class_counts(rows, low, K)))
+
+    @scores_models
+    def __call__(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
+    ) -> Any:
+        given = labels is not None and caller_of(Stack.here()) is not None
+        if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
+            return super().__call__(y_true, y_pred, sample_weight)
+        unsaid = labels is None and self.label_range is None
+        if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
+            labels = _checks.category_order("y_true", y_true, ordinal=False)
+        if labels is None:
+            return super().__call__(y_true, y_pred, sample_weight)
+        if self.thresholds is not None:
+            raise ValueError(
+                "labels= says that y_pred holds classes, but the metric has thresholds to cut "
+                "scores with: leave one of the two out"
+            )
+        order = self.agree_labels(labels, refuse=False)
+        assert order is not None
+        rows = class_rows(order, y_true, y_pred, sample_weight)
+        return self._of_labels(order).of_classes(rows, 0, len(order) - 1)
+
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
+        if self.score_range is not None:
+            p = _checks.vector("y_pred", y_pred)
+            _checks.in_unit_of(self.score_range, "these thresholds are", p)
+        if self.label_range is not None:
+            return
+        y, p = np.asarray(y_true), np.asarray(y_pred)
+        if y.dtype.kind not in "iuf" or not (y.size and p.size):
+            return
+        low, high = y.min(), y.max()
+        if self.is_ordinal:
+            _checks.warn_of_code("y_true", y, low, high, weight=w)
+        if p.dtype.kind != "f":
+            return
+        outside = (p < low) | (p > high)
+        if outside.any() and (p == np.rint(p)).all():
+            raise ValueError(
+                f"y_pred holds whole numbers as floats, found {p[outside][0]:g} beyond the labels "
+                f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
+                "scores, pass label_range=(lowest, highest) to the metric"
+            )
+
+    def _of_labels(self, labels: ArrayLike | None) -> Self:
+        """The metric with positions of these labels; of None, of all in ascending order."""
+        return self
+
+    def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
+        """The labels given or those of ``label_range``; both must be the same."""
+        order = None if labels is None else check_order(labels, self.is_ordinal, **asked)
+        if self.label_range is None:
+            return order
+        low, high = self.label_range
+        if order is not None and not same_labels(order, range(low, high + 1)):
+            raise ValueError(
+                f"labels are {shown(order.tolist())}, but the metric has label_range "
+                f"{self.label_range}: leave one of the two out"
+            )
+        return np.arange(low, high + 1) if order is None else order
+
+    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        y = whole_numbers("y_true", y_true, OF_FRACTIONS)
+        check_one_score(self.name, y_pred)
+        p = _checks.as_array("y_pred", y_pred)
+        scores = p.dtype.kind not in "biu" or self.thresholds is not None
+        p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
+        rows = counted_rows(y, p, sample_weight)
+        y, p = rows.y, rows.f
+        if self.label_range is None:
+            low, high = range_of(rows, () if scores else (p,))
+        else:
+            low, high = self.label_range
+            for name, c in zip(("y_true", "y_pred"), (y,) if scores else (y, p), strict=False):
+                _checks.in_label_range(name, c, self.label_range)
+        if self.thresholds is not None:
+            if self.score_range is not None and self.score_range[0] >= 0:  # not of early rounds
+                _checks.in_unit_of(self.score_range, "these thresholds are", p)
+            p = low + np.searchsorted(self.thresholds, p, side="right")
+        elif scores:
+            p = rounded(p).clip(low, high)
+        own = self._of_labels(None if self.label_range is None else range(low, high + 1))
+        return own.of_classes(Rows(y, p, rows.w), low, high)
+
+
+def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
+    """Rows that count, of classes that are whole numbers, or of their positions in the order."""
+    if hasattr(y_pred, "get_label"):
+        raise TypeError(f"a booster calls quadratic_weighted_kappa with scores: {OF_SCORES}")
+    if order is None:
+        y = whole_numbers("y_true", y_true, OF_FRACTIONS)
+        check_one_score("quadratic_weighted_kappa", y_pred)
+        p = whole_numbers("y_pred", y_pred, OF_SCORES)
+    else:
+        y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
+    return counted_rows(y, p, sample_weight)
+
+
+def class_counts(rows: Rows, low: int, K: int) -> Array:
+    """Weights [true, predicted] of rows, (K, K), of the classes low, low+1, ..."""
+    N = K * K
+    floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
+    exact = floats and (abs(low) + K) * (K + 1) < 2**24
+
+    def of_block(at: slice) -> Any:
+        y, p = rows.y[at], rows.f[at]
+        if not exact:
+            y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
+        pair = y * K + p
+        if low:
+            pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
+        pair = pair.astype(np.intp, copy=False)
+        if rows.w is not None or N > 64 or len(pair) < STRETCH:
+            return np.bincount(pair, None if rows.w is None else rows.w[at], N)
+        half = len(pair) // 2  # two rows at a time, in less time
+        fours = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
+        rest, fours = np.bincount(pair[2 * half :], minlength=N), fours.reshape(N, N)
+        return rest + fours.sum(axis=0) + fours.sum(axis=1)
+
+    step = max(4 * STRETCH, N)
+    starts = range(0, len(rows) or 1, step)
+    return reduce(np.add, (of_block(slice(k, k + step)) for k in starts)).reshape(K, K)  # type: ignore[no-any-return]
+
+
+def rounded(p: Array) -> Array:
+    """The nearest whole numbers, halves upwards."""
+    nearest = np.floor(p)
+    nearest += p - nearest >= 0.5
+    return nearest
+
+
+def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
+    """The lowest and highest class of the rows of all workers."""
+
+    def ends(own: Rows) -> tuple[float, float]:
+        found = [c for c in (own.y, *others) if len(c)]
+        return (
+            min((c.min() for c in found), default=np.inf),
+            max((c.max() for c in found), default=-np.inf),
+        )
+
+    parts = rows.parts(ends)
+    if not np.isfinite(parts).any():
+        raise ValueError("y_true is empty on all workers: at least one row must count")
+    return int(parts[:, 0].min()), int(parts[:, 1].max())

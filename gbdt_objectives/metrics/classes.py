@@ -7,7 +7,6 @@ optimal. The distance of two classes is that of their positions 0..K-1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -16,166 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, shown, stack as frames, whole_numbers
-from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import Rows, carried_labels, same_labels
-from gbdt_objectives.metrics import base as _base, kappa
-from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows, scores_models
+from gbdt_objectives._rows.rows import ArrayValue, Rows, same_labels
+from gbdt_objectives.metrics import kappa
+from gbdt_objectives.metrics.base import (
+    ClassMetric,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MOST_CLASSES = 5000  # from the lowest to the highest: the confusion counts of more are > 200 MB
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
-
-
-@public
-@dataclass(frozen=True, kw_only=True)
-class ClassMetric(Metric):
-    """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
-
-    A subclass of your own writes ``of_counts``, or is a :class:`RatioMetric`, for exact thresholds.
-    Called as ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
-
-    - with ``labels``, all classes in ascending order and of any type, both hold classes, as
-      they do if ``y_true`` is a pandas Categorical that carries that order;
-    - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
-      or floats, which are scores. The class of a score is the nearest label in the range (halves
-      upwards), or class k, counted from the lowest label, where ``thresholds[k-1] <= score <
-      thresholds[k]``. Whole floats beyond the labels may be either, and need a ``label_range``.
-
-    Attributes
-    ----------
-    label_range : (int, int) or None
-        Lowest and highest label. None: those of the rows that are scored.
-    thresholds : tuple of float or None
-        Where scores are cut; None: midway between the labels.
-    score_range : (float, float) or None
-        Of the thresholds, as of :class:`gbdt_objectives.thresholds.Thresholds`.
-    """
-
-    greater_is_better: ClassVar[bool] = True
-    label_range: tuple[int, int] | None = None
-    thresholds: tuple[float, ...] | None = None
-    score_range: tuple[float, float] | None = field(default=None, repr=False)
-
-    @property
-    def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
-        return IDENTITY if self.thresholds is None else None
-
-    @property
-    def is_ordinal(self) -> bool:
-        """Whether it counts how far apart classes are in the order of labels."""
-        return getattr(self, "cost", None) in ("absolute", "squared")
-
-    def of_counts(self, counts: Array) -> float:
-        """The metric of (weighted) confusion counts [true, predicted]."""
-        raise NotImplementedError
-
-    def of_every_cut(self, C: Array) -> tuple[Array, Any]:
-        """The metric at d+1 cuts, nan where 0/0, and its divisor, of sums of weights (2, d+1)."""
-        counts = np.stack([C, C[:, -1:] - C], axis=1)
-        return np.array([self.of_counts(counts[..., i]) for i in range(C.shape[1])]), C[:, -1].sum()
-
-    def of_classes(self, rows: Rows, low: int, high: int) -> float:
-        """The metric of checked integer classes y and f in low..high."""
-        K = high - low + 1
-        if K > MOST_CLASSES:
-            raise ValueError(
-                f"the classes range from {low} to {high}, which makes {K:,}: number those that "
-                "there are, numpy.unique(y, return_inverse=True)[1], or add labels=[...], all of "
-                "them in ascending order, to your own call"
-            )
-        return self.of_counts(rows.total(kappa.class_counts(rows, low, K)))
-
-    @scores_models
-    def __call__(
-        self,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
-    ) -> Any:
-        given = labels is not None and _base.caller_of(frames()) is not None
-        if hasattr(y_pred, "get_label") or given:  # boosters, LightGBM's ranker with its groups
-            return super().__call__(y_true, y_pred, sample_weight)
-        unsaid = labels is None and self.label_range is None
-        if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
-            labels = _checks.category_order("y_true", y_true, ordinal=False)
-        if labels is None:
-            return super().__call__(y_true, y_pred, sample_weight)
-        if self.thresholds is not None:
-            raise ValueError(
-                "labels= says that y_pred holds classes, but the metric has thresholds to cut "
-                "scores with: leave one of the two out"
-            )
-        order = self.agree_labels(labels, refuse=False)
-        assert order is not None
-        rows = kappa.class_rows(order, y_true, y_pred, sample_weight)
-        return self._of_labels(order).of_classes(rows, 0, len(order) - 1)
-
-    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
-        if self.score_range is not None:
-            p = _checks.vector("y_pred", y_pred)
-            _checks.in_unit_of(self.score_range, "these thresholds are", p)
-        if self.label_range is not None:
-            return
-        y, p = np.asarray(y_true), np.asarray(y_pred)
-        if y.dtype.kind not in "iuf" or not (y.size and p.size):
-            return
-        low, high = y.min(), y.max()
-        if self.is_ordinal:
-            _checks.warn_of_code("y_true", y, low, high, weight=w)
-        if p.dtype.kind != "f":
-            return
-        outside = (p < low) | (p > high)
-        if outside.any() and (p == np.rint(p)).all():
-            raise ValueError(
-                f"y_pred holds whole numbers as floats, found {p[outside][0]:g} beyond the labels "
-                f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
-                "scores, pass label_range=(lowest, highest) to the metric"
-            )
-
-    def _of_labels(self, labels: ArrayLike | None) -> Self:
-        """The metric with positions of these labels; of None, of all in ascending order."""
-        return self
-
-    def agree_labels(self, labels: ArrayLike | None, **asked: Any) -> Array | None:
-        """The labels given or those of ``label_range``; both must be the same."""
-        order = None if labels is None else check_order(labels, self.is_ordinal, **asked)
-        if self.label_range is None:
-            return order
-        low, high = self.label_range
-        if order is not None and not same_labels(order, range(low, high + 1)):
-            raise ValueError(
-                f"labels are {shown(order.tolist())}, but the metric has label_range "
-                f"{self.label_range}: leave one of the two out"
-            )
-        return np.arange(low, high + 1) if order is None else order
-
-    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
-        y = whole_numbers("y_true", y_true, kappa.OF_FRACTIONS)
-        check_one_score(self.name, y_pred)
-        p = _checks.as_array("y_pred", y_pred)
-        scores = p.dtype.kind not in "biu" or self.thresholds is not None
-        p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
-        rows = counted_rows(y, p, sample_weight)
-        y, p = rows.y, rows.f
-        if self.label_range is None:
-            low, high = range_of(rows, () if scores else (p,))
-        else:
-            low, high = self.label_range
-            for name, c in zip(("y_true", "y_pred"), (y,) if scores else (y, p), strict=False):
-                _checks.in_label_range(name, c, self.label_range)
-        if self.thresholds is not None:
-            if self.score_range is not None and self.score_range[0] >= 0:  # not of early rounds
-                _checks.in_unit_of(self.score_range, "these thresholds are", p)
-            p = low + np.searchsorted(self.thresholds, p, side="right")
-        elif scores:
-            p = rounded(p).clip(low, high)
-        own = self._of_labels(None if self.label_range is None else range(low, high + 1))
-        return own.of_classes(Rows(y, p, rows.w), low, high)
 
 
 @public
@@ -230,7 +81,7 @@ class CostMetric(RatioMetric):
         return replace(self, cost=tuple(map(tuple, cost.tolist())), classes=None)
 
     def _costs(self, K: int) -> Array:
-        return cost_matrix(self._of_labels(None).cost, K)
+        return costs_of_pairs(self._of_labels(None).cost, K)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +103,7 @@ class Accuracy(RatioMetric):
     name: ClassVar[str] = "accuracy"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        F = cost_matrix("zero_one", len(class_weight))
+        F = costs_of_pairs("zero_one", len(class_weight))
         return F, np.ones_like(F)
 
 
@@ -453,29 +304,6 @@ def shares(counts: Array) -> tuple[Array, Array, Array]:
     return np.einsum("kk...->k...", C), C.sum(axis=0), C.sum(axis=1)
 
 
-def rounded(p: Array) -> Array:
-    """The nearest whole numbers, halves upwards."""
-    nearest = np.floor(p)
-    nearest += p - nearest >= 0.5
-    return nearest
-
-
-def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
-    """The lowest and highest class of the rows of all workers."""
-
-    def ends(own: Rows) -> tuple[float, float]:
-        found = [c for c in (own.y, *others) if len(c)]
-        return (
-            min((c.min() for c in found), default=np.inf),
-            max((c.max() for c in found), default=-np.inf),
-        )
-
-    parts = rows.parts(ends)
-    if not np.isfinite(parts).any():
-        raise ValueError("y_true is empty on all workers: at least one row must count")
-    return int(parts[:, 0].min()), int(parts[:, 1].max())
-
-
 def check_is_binary(name: str, class_weight: Array) -> None:
     if len(class_weight) != 2:
         raise ValueError(
@@ -485,7 +313,7 @@ def check_is_binary(name: str, class_weight: Array) -> None:
         )
 
 
-def cost_matrix(cost: Cost, K: int) -> Array:
+def costs_of_pairs(cost: Cost, K: int) -> Array:
     """The cost of each (true, predicted) pair of positions, float64 (K, K)."""
     if not isinstance(cost, str):
         matrix = np.array(cost)
@@ -517,7 +345,7 @@ def class_fields(
     if thresholds is None:
         return {"label_range": whole}
     cuts = _checks.check_thresholds("thresholds", thresholds)
-    carried = carried_labels(thresholds)
+    carried = ArrayValue._carried_labels(thresholds)
     if carried is not None and not same_labels(carried, np.arange(low, high + 1)):
         raise ValueError(
             f"thresholds are for the labels {shown(carried.tolist())}, but label_range is {whole}: "

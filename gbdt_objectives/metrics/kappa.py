@@ -5,38 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, warn, whole_numbers
+from gbdt_objectives._checks import Array, Stack, check_order, warn
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows import calls as _calls
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
     FLOAT64,
-    STRETCH,
     Rows,
     check_column,
     dot,
     vectors,
 )
-from gbdt_objectives.metrics.base import Metric, check_one_score, counted_rows
+from gbdt_objectives.metrics.base import (
+    Metric,
+    class_counts,
+    class_rows,
+)
 from gbdt_objectives.objectives import qwk_objective
 
-OF_FRACTIONS = (
-    f"{IDENTITY.metric}, which take labels with fractions; where both columns are classes, add "
-    "labels=[...], all classes from lowest to highest, to your own call"
-)
-"""What to do about labels that are no whole numbers."""
-OF_SCORES = (
-    "qwk_metric() takes scores for their nearest classes: pass it to the booster, or as scoring=, "
-    "or call it, qwk_metric()(y_true, y_pred)"
-)
 POWERS = np.vander(np.arange(64), 3, increasing=True)  # 1, k and k^2 of as many classes as counted
 
 
@@ -98,21 +90,8 @@ def quadratic_weighted_kappa(
         order = check_order(labels, refuse=False)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
     kappa = kappa_of_parts(vectors(lambda **given: moments(class_rows(order, **given)), columns))
-    _calls.note(("quadratic_weighted_kappa", True, None), kappa)
+    Stack.note(("quadratic_weighted_kappa", True, None), kappa)
     return kappa
-
-
-def class_rows(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Rows:
-    """Rows that count, of classes that are whole numbers, or of their positions in the order."""
-    if hasattr(y_pred, "get_label"):
-        raise TypeError(f"a booster calls quadratic_weighted_kappa with scores: {OF_SCORES}")
-    if order is None:
-        y = whole_numbers("y_true", y_true, OF_FRACTIONS)
-        check_one_score("quadratic_weighted_kappa", y_pred)
-        p = whole_numbers("y_pred", y_pred, OF_SCORES)
-    else:
-        y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
-    return counted_rows(y, p, sample_weight)
 
 
 def moments(rows: Rows, ends: tuple[int, int] | None = None) -> Array:
@@ -152,32 +131,6 @@ def moments_of_counts(C: Array, low: int) -> Array:
     (n, p, pp), (y, yp, _), (yy, _, _) = V.T.dot(C).dot(V).tolist()
     deviations = n * yy - y * y, n * pp - p * p, n * yp - y * p
     return np.array([low, n, y / n, p / n, *(d / n for d in deviations)])
-
-
-def class_counts(rows: Rows, low: int, K: int) -> Array:
-    """Weights [true, predicted] of rows, (K, K), of the classes low, low+1, ..."""
-    N = K * K
-    floats = rows.y.dtype == rows.f.dtype and rows.y.dtype.kind == "f"
-    exact = floats and (abs(low) + K) * (K + 1) < 2**24
-
-    def of_block(at: slice) -> Any:
-        y, p = rows.y[at], rows.f[at]
-        if not exact:
-            y, p = y.astype(np.intp, copy=False), p.astype(np.intp, copy=False)
-        pair = y * K + p
-        if low:
-            pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
-        pair = pair.astype(np.intp, copy=False)
-        if rows.w is not None or N > 64 or len(pair) < STRETCH:
-            return np.bincount(pair, None if rows.w is None else rows.w[at], N)
-        half = len(pair) // 2  # two rows at a time, in less time
-        fours = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
-        rest, fours = np.bincount(pair[2 * half :], minlength=N), fours.reshape(N, N)
-        return rest + fours.sum(axis=0) + fours.sum(axis=1)
-
-    step = max(4 * STRETCH, N)
-    starts = range(0, len(rows) or 1, step)
-    return reduce(np.add, (of_block(slice(k, k + step)) for k in starts)).reshape(K, K)  # type: ignore[no-any-return]
 
 
 def merged(parts: Array) -> Array:

@@ -12,14 +12,14 @@ from gbdt_objectives._checks.arrays import BINARY, REAL, Classes, Interval, Valu
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, UNDECLARED, Link
 from gbdt_objectives._public import attributes
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.objectives.autodiff import objective_from_loss
-from gbdt_objectives.objectives.base import Loss, Objective
-from gbdt_objectives.objectives.function import objective
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.function import objective, objective_from_loss
 from gbdt_objectives.objectives.logloss import (
     focal_objective,
     offset_logloss_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.objectives.loss import Loss
 from gbdt_objectives.objectives.ordinal_logit import ordinal_logit_objective
 from gbdt_objectives.objectives.qwk import qwk_objective
 from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective

@@ -8,176 +8,47 @@ devices or workers: :class:`Objective` reads, checks and multiplies, :class:`Row
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import FrozenInstanceError, dataclass, fields, replace
-from inspect import signature
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, Layout, Stack, Training, stack as frames, to_host
-from gbdt_objectives._checks.arrays import REAL, SOFT, Domain, Interval
+from gbdt_objectives._checks import Array, Layout, Stack, Training, asked as _calls, to_host
+from gbdt_objectives._checks.arrays import SOFT, Domain
+from gbdt_objectives._checks.asked import may_undo
 from gbdt_objectives._checks.calls import check_classes
-from gbdt_objectives._checks.guards import ONE_WAY, may_undo
 from gbdt_objectives._checks.spellings import CATBOOST
-from gbdt_objectives._checks.tables import index_of
-from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._links import Link
 from gbdt_objectives._public import TOLD, NoAttribute, each_round, public
-from gbdt_objectives._rows import calls as _calls, workers as _workers
+from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import (
-    EXPRESSION_BYTES,
     HOST,
     Place,
     Rows,
-    RowValues,
     Shown,
-    facts,
-    place_of,
+)
+from gbdt_objectives.objectives.loss import (
+    FLOAT32,
+    Both,
+    HessianKind,
+    Loss,
+    Named,
+    Start,
+    Writer,
+    check_labels,
+    check_margins,
+    margin_shape,
+    read_outputs,
+    read_start,
+    shown_name,
 )
 
-FLOAT32 = np.dtype(np.float32)
-HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
-HOOKS = {  # the methods that a loss may write, and the arguments that each gets by position
-    "measured": ("rows",), "totals": ("rows",), "value": ("rows",),
-    "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
-}  # fmt: skip
 OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}  # of attributes, in the loss
-Named = tuple[tuple[str, RowValues | None], ...]
-Self = TypeVar("Self", bound="Loss")
-Start = float | Array  # what is added to every margin, or one number for each output, (K,)
-Both = tuple[Any, Any]  # gradient and hessian
-Writer = Callable[[Array], None]  # writes both, at the margins that it gets
-
-
-@public
-@dataclass(frozen=True, kw_only=True)
-class Loss:
-    """The equations of a loss: what :func:`objective` makes an :class:`Objective` of.
-
-    A row-wise loss declares ``labels``, ``link`` and ``hessian``, and writes ``row_loss`` and
-    ``gradient_hessian``. A loss whose gradient needs sums over all rows writes ``totals`` and
-    ``value`` too. A loss that depends on the training labels, if only in its intercept, writes
-    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array API
-    standard; equations that use these alone work on devices too.
-
-    Attributes
-    ----------
-    labels, link : Domain, Link
-        The labels that the loss is defined for; all others are refused. What a margin means.
-    hessian : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
-        "exact" is the second derivative of the loss, "constant" is 1, "upper_bound" is nowhere
-        below the second derivative, "bounded" is so large that the step of a leaf, -sum g / sum h,
-        never passes the leaf's optimum, and "undeclared" is anything.
-    outputs : int
-        How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
-    intercept, start_tolerance : float, tuple of K floats or None
-        Where boosting should start, in margin units, and how far from it it may start.
-    needs_labels, fits_margins : bool
-        Whether loss and gradient are known only once the training labels are measured, and whether
-        ``measured`` fits something to the margins of rows that have them.
-    couples_rows : bool
-        Whether the gradient of a row depends on the other rows.
-    scale_free : bool
-        Whether the gradient is that of the loss only up to one positive factor.
-    named : tuple of (str, RowValues or None)
-        Values of each training row, which the equations get by name.
-    reduce : callable or None
-        A user's own function that sums a float64 array over workers.
-    keep_rate : callable or None
-        ``keep_rate(rows)``, the rate of kept negatives for which the loss corrects.
-    whole, takes_device_arrays : bool
-        Whether ``gradient_hessian`` takes all rows at once, and applies their ``sample_weight``;
-        whether the equations are written in ``xp`` alone.
-    """
-
-    # Any, as a subclass may declare them as attributes, fields or properties
-    labels = hessian = intercept = start_tolerance = reduce = keep_rate = cast(Any, None)
-    link, outputs, named = cast(Any, IDENTITY), cast(Any, 1), cast(Any, ())
-    needs_labels = scale_free = fits_margins = cast(Any, False)
-    whole = False
-    takes_device_arrays = True
-
-    def __init_subclass__(cls) -> None:
-        if cls.hessian is Loss.hessian or cls.labels is Loss.labels:
-            raise TypeError(f"{cls.__name__} must declare hessian and labels")
-        if isinstance(cls.link, str):
-            raise TypeError(
-                f"{cls.__name__} declares link = {cls.link!r}, a string: write link = LOG or the "
-                "like, from gbdt_objectives.objectives"
-            )
-        for hook, names in HOOKS.items():
-            try:
-                signature(getattr(cls, hook)).bind_partial(None, *names)
-            except TypeError as error:
-                raise TypeError(
-                    f"{cls.__name__}.{hook} must take (self, {', '.join(names)}): {error}"
-                ) from None
-
-    @property
-    def couples_rows(self) -> bool:
-        return type(self).totals is not Loss.totals
-
-    @property
-    def name(self) -> str:
-        """The name that messages use."""
-        return shown_name(type(self))
-
-    def measured(self: Self, rows: Rows) -> Self:
-        """The loss with what follows from all workers' labels, and what it fits to margins."""
-        return self
-
-    def row_loss(self, y: Any, f: Any, xp: Any) -> Any:
-        """The loss of each row, without its weight."""
-        raise NotImplementedError(
-            f"{self.name} has no loss, only a gradient: pass loss= to objective(), or stop on "
-            "another metric"
-        )
-
-    def gradient_hessian(self, y: Any, f: Any, totals: Any, xp: Any) -> Both:
-        """Gradient and hessian of each row, without its weight; the hessian may be one number."""
-        raise NotImplementedError(f"{self.name} has no gradient: write gradient_hessian")
-
-    def totals(self, rows: Rows) -> Any:
-        """The sums over the rows of all workers that the gradient needs."""
-        return None
-
-    def value(self, rows: Rows) -> tuple[float, float]:
-        """Total loss and total weight of the rows of all workers."""
-
-        def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, float]:
-            losses = self.row_loss(y, f, xp, **named)
-            if getattr(losses, "shape", ()) != y.shape:
-                raise ValueError(
-                    f"row_loss of {self.name} must give the loss of each row, shape {y.shape}, "
-                    f"found {_checks.shown(losses)}: leave sums and means to value()"
-                )
-            return losses, 1.0
-
-        total, n = rows.sum(terms)
-        return float(total), float(n)
-
-    def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer | None:
-        """A faster way for bound objectives: a function that writes gradient and hessian, with the
-        weights, at margins f + start into the memory given. None: ``gradient_hessian`` is used."""
-        return None
-
-    def read_named(self, name: str, values: ArrayLike) -> RowValues:
-        """Read and check what a user gives as the values ``name`` of the training rows."""
-        return read_row_values(name, values)
-
-    @property
-    def has_loss(self) -> bool:
-        kind = type(self)
-        return kind.row_loss is not Loss.row_loss or kind.value is not Loss.value
-
-
-def shown_name(kind: type[Loss]) -> str:
-    """The name of objectives of a loss: QWKObjective for QWKLoss."""
-    return f"{kind.__name__.removesuffix('Loss')}Objective"
 
 
 @public
@@ -241,7 +112,7 @@ class Objective(Shown):
         loss = self.equations
         own = {field.name: getattr(loss, field.name) for field in fields(loss) if field.repr}
         known = {"link": self.link, "hessian_kind": self.hessian_kind, "labels": self.label_domain}
-        return shown_name(type(loss)), facts(known | own)
+        return shown_name(type(loss)), Shown._facts(known | own)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "equations":
@@ -314,7 +185,7 @@ class Objective(Shown):
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
         """A copy with what depends on the training labels, of all workers, filled in."""
         with self._together():
-            rows = read_labels(self, y_true, sample_weight)
+            rows = self._read_labels(y_true, sample_weight)
             found = self.measured_on(rows)
         Training(loss=found.equations, rows=rows)
         return found
@@ -329,7 +200,7 @@ class Objective(Shown):
     ) -> Objective:
         """A copy for use after training, which holds fixed what it fits to the final margins."""
         with self._together():
-            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
+            rows = by_hand(self, self._read_rows(y_true, margin, sample_weight))
             loss = self._for(rows)
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
@@ -342,7 +213,7 @@ class Objective(Shown):
             f = _checks.vector("margin", margin)
         else:
             f = _checks.real_array("margin", margin)
-            check_margin_shape(self, f)
+            self._check_margin_shape(f)
             _checks.finite("margin", f)
         return link.class_probability(f.astype(np.float64))
 
@@ -361,7 +232,7 @@ class Objective(Shown):
 
     def _value(self, y: Any, f: Any, w: Any, *, asks: bool = True) -> tuple[float, float]:
         with self._together():
-            rows = read_rows(self, y, f, w)
+            rows = self._read_rows(y, f, w)
             if getattr(rows.f, "shape", ())[1:] == (1,):  # a table, beside labels (n,)
                 rows = replace(rows, f=rows.f[:, 0])
             loss = self._for(by_hand(self, rows) if asks else rows)
@@ -373,8 +244,8 @@ class Objective(Shown):
     ) -> Both:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         with self._together():
-            rows = by_hand(self, read_rows(self, y_true, margin, sample_weight))
-            return compute(self._for(rows), rows, rows.f.dtype)
+            rows = by_hand(self, self._read_rows(y_true, margin, sample_weight))
+            return self._for(rows)._compute(rows, rows.f.dtype)
 
     @each_round
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Both:
@@ -392,15 +263,15 @@ class Objective(Shown):
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
         _registry.check_loaded()
-        stack = frames()
-        library, booster = _calls.training(stack)
+        stack = Stack.here()
+        library, booster = stack.training()
         if booster is None and not type(a) is type(b) is np.ndarray:
             rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
             Layout(name="", rows=rows)
             check_classes({"self": self, "y_true": y, "margin": f})
         if booster is not None and _trains.get(booster) == self:  # all guards were asked
             return self._compute(booster, b if native else None, y, f, w, stack)
-        owner = _calls.cross_validation(stack) or booster
+        owner = stack.cross_validation() or booster
         token = TOLD.set(told_by(owner))
         try:
             training = _calls.objective_called(self, library, booster, owner, stack)
@@ -426,11 +297,11 @@ class Objective(Shown):
                 found = bound.fresh(f)
                 rows, loss = bound.rows, bound.objective.equations
             else:
-                rows = read_rows(self, y, f, w)
+                rows = self._read_rows(y, f, w)
                 loss, f = self._for(rows), rows.f
-                found = compute(loss, rows, FLOAT32)
+                found = loss._compute(rows, FLOAT32)
             if training is not None:
-                begin(training, loss, rows, f, found[0])
+                Objective._begin(training, loss, rows, f, found[0])
             return found
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
@@ -461,7 +332,7 @@ class Objective(Shown):
             ``bound(margin)`` returns gradient and hessian, float32, in buffers that are reused.
         """
         with self._together():
-            rows = by_hand(self, read_labels(self, y_true, sample_weight))
+            rows = by_hand(self, self._read_labels(y_true, sample_weight))
             loss = self._for(rows)
         K = 1 if np.ndim(start) == 0 else loss.outputs
         return BoundObjective(Objective(loss), rows, read_outputs("start", start, K))
@@ -480,13 +351,60 @@ class Objective(Shown):
         """Join the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
-                alone = _calls.free_network(stack or frames())
+                alone = (stack or Stack.here()).free_network()
                 if alone is not None:
                     Training(name=self.equations.name, alone=alone)
             return nullcontext()
-        if _workers.together_now() or not _calls.is_called(stack or frames()):
+        if _workers.together_now() or not (stack or Stack.here()).is_called():
             return nullcontext()
         return _workers.together(self)
+
+    def _read_rows(self, y_true: Any, margin: Any, sample_weight: Any) -> Rows:
+        """Read labels, margins and weights, and check them."""
+        place = place_for(self, y_true, margin, sample_weight)
+        y, f = place.real_array("y_true", y_true), place.real_array("margin", margin)
+        if 0 in f.shape:
+            if not _workers.several():
+                raise ValueError("margin is empty: there must be at least one row")
+            f = place.xp.reshape(f, margin_shape(self.equations, 0))  # XGBoost does not keep it
+        self._check_margin_shape(f)
+        if y.ndim == 1:
+            _checks.same_length("y_true", y, "the margins", f.shape[0])
+        rows = checked_rows(self, place, y, f, sample_weight)
+        check_margins(rows)
+        return rows
+
+    def _read_labels(self, y_true: Any, sample_weight: Any) -> Rows:
+        """Read labels and weights, and check them."""
+        place = place_for(self, y_true, sample_weight)
+        return checked_rows(self, place, place.real_array("y_true", y_true), None, sample_weight)
+
+    def _check_margin_shape(self, f: Any) -> None:
+        """Raise unless there are as many margins in a row as the loss has outputs."""
+        loss = self.equations
+        K = loss.outputs
+        if loss.whole and K == 1:  # a function may take any
+            if f.ndim not in (1, 2):
+                raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
+            return
+        if f.shape == margin_shape(loss, f.shape[0] if f.ndim else 0):
+            return
+        if K > 1:
+            raise ValueError(
+                f"{loss.name} takes {K} margins per row, shape (n, {K}), found shape {f.shape}: "
+                f"train with num_class={K}, or make the objective for another number of classes"
+            )
+        hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
+        raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
+
+    @staticmethod
+    def _begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
+        """A training begins: its guards learn of its rows, its loss, measured on those of all
+        workers, and where it starts, here only. A call by hand is one of one round."""
+        # else it is where the objective wants it, or what a user's function makes of that
+        is_given = training.start_by is not None and not training.blended
+        start = read_start(training, loss, rows, f, gradient) if is_given else {}
+        training.know(loss=loss, rows=rows, **start)
 
 
 class Written(threading.local):
@@ -525,7 +443,7 @@ class BoundObjective:
         if self._shape[0] == 0 and 0 in margin.shape:  # XGBoost does not keep the shape
             margin = np.empty(self._shape, np.float32)
         if margin.shape != self._shape:
-            check_margin_shape(self.objective, margin)
+            self.objective._check_margin_shape(margin)
             _checks.same_length("margin", margin, "the labels", self._shape[0])
         if _workers.workers():
             with self.objective._together():
@@ -563,7 +481,7 @@ class BoundObjective:
             return memory
         rows = replace(self.rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
-        return compute(self.objective.equations, rows, FLOAT32, memory)
+        return self.objective.equations._compute(rows, FLOAT32, memory)
 
 
 def check_outputs_of_link(link: Link, outputs: int) -> None:
@@ -584,30 +502,6 @@ def check_outputs_of_link(link: Link, outputs: int) -> None:
             f"link={link.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
             'out, or pass link="softmax" or "identity"'
         )
-
-
-def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any) -> Rows:
-    """Read labels, margins and weights, and check them."""
-    place = place_for(objective, y_true, margin, sample_weight)
-    y, f = place.real_array("y_true", y_true), place.real_array("margin", margin)
-    if 0 in f.shape:
-        if not _workers.several():
-            raise ValueError("margin is empty: there must be at least one row")
-        f = place.xp.reshape(f, margin_shape(objective.equations, 0))  # XGBoost does not keep it
-    check_margin_shape(objective, f)
-    if y.ndim == 1:
-        _checks.same_length("y_true", y, "the margins", f.shape[0])
-    rows = checked_rows(objective, place, y, f, sample_weight)
-    check_margins(rows)
-    if objective.equations.labels == SOFT:
-        _checks.not_swapped("margin", f, y)
-    return rows
-
-
-def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
-    """Read labels and weights, and check them."""
-    place = place_for(objective, y_true, sample_weight)
-    return checked_rows(objective, place, place.real_array("y_true", y_true), None, sample_weight)
 
 
 def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
@@ -632,7 +526,9 @@ def checked_rows(objective: Objective, place: Place, y: Any, f: Any, sample_weig
             for name, values in named.items()
         },
     )  # fmt: skip
-    check_labels(rows, loss.labels)
+    check_labels(rows, domain := loss.labels)
+    if domain == SOFT and f is not None:
+        _checks.not_swapped("margin", f, y)
     for values in named.values():
         values.check_labels(to_host(y))
     return rows
@@ -649,173 +545,14 @@ def by_hand(objective: Objective, rows: Rows) -> Rows:
 
 def place_for(objective: Objective, *arrays: Any) -> Place:
     """The place of the arrays; those on a device are refused if the equations cannot take them."""
-    return place_of(*arrays) if objective.equations.takes_device_arrays else HOST
-
-
-def margin_shape(loss: Loss, n: int) -> tuple[int, ...]:
-    return (n,) if loss.outputs == 1 else (n, loss.outputs)
-
-
-def check_margin_shape(objective: Objective, f: Any) -> None:
-    """Raise unless there are as many margins in a row as the loss has outputs."""
-    loss = objective.equations
-    K = loss.outputs
-    if loss.whole and K == 1:  # a function may take any
-        if f.ndim not in (1, 2):
-            raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
-        return
-    if f.shape == margin_shape(loss, f.shape[0] if f.ndim else 0):
-        return
-    if K > 1:
-        raise ValueError(
-            f"{loss.name} takes {K} margins per row, shape (n, {K}), found shape {f.shape}: train "
-            f"with num_class={K}, or make the objective for another number of classes"
-        )
-    hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
-    raise ValueError(f"{loss.name} takes one margin per row, found shape {f.shape}{hint}")
-
-
-def read_outputs(name: str, value: ArrayLike, K: int) -> Any:
-    """A number if K is 1, or else K numbers, float64."""
-    if K == 1:
-        return _checks.number(name, value)
-    numbers = _checks.vector(name, value).astype(np.float64)
-    if len(numbers) != K:
-        raise ValueError(f"{name} must hold {K} numbers, one an output, found {len(numbers)}")
-    return numbers
+    return Rows.place_of(*arrays) if objective.equations.takes_device_arrays else HOST
 
 
 _bound: WeakKeyDictionary[Any, tuple[Objective, BoundObjective]] = WeakKeyDictionary()
 """By data set or booster: the objective, and the one bound to what it last saw of the data."""
 
 
-def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
-    """Gradient and hessian, weighted, from the totals of all workers and the equations."""
-    totals = None
-    if loss.couples_rows:
-        with _workers.summing(loss.name):
-            totals = loss.totals(rows)
-    if rows.place is not HOST:  # all rows at once, in new arrays on their device
-        (part,) = rows.stretches(dtype)
-        g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **part.named)
-        if isinstance(h, int | float):
-            h = part.xp.full_like(g, h)
-        if part.w is not None:
-            w = part.w if g.ndim == 1 else part.w[:, None]
-            g, h = g * w, h * w
-        return part.place.cast(g, dtype), part.place.cast(h, dtype)
-    gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
-    first = 0
-    for part in rows.stretches(dtype, EXPRESSION_BYTES):
-        at = slice(first, first := first + len(part))
-        if len(part):
-            named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
-            g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
-            write("gradient", loss, g, part, gradient[at])
-            write("hessian", loss, h, part, hessian[at])
-    return gradient, hessian
-
-
-def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
-    """Write gradient or hessian of each margin, times the weights."""
-    shape = np.shape(values)
-    if shape != out.shape and (shape or what == "gradient"):
-        raise ValueError(
-            f"{loss.name} must give a gradient for each margin, and a hessian for each or one "
-            f"number, shape {out.shape}, found a {what} of shape {shape}"
-        )
-    with np.errstate(over="ignore"):
-        if part.w is None or loss.whole:
-            out[...] = values
-        else:
-            w = part.w if out.ndim == 1 else part.w[:, np.newaxis]
-            np.multiply(values, w, out=out, casting="same_kind")
-    if not np.isfinite(out).all():
-        _checks.finite(f"the {what} of {loss.name}", np.broadcast_to(values, out.shape))
-        raise ValueError(
-            f"the {what} of {loss.name} goes up to {np.abs(values).max():g}, more than boosters' "
-            f"{out.dtype} holds: divide the loss by a constant"
-        )
-
-
 _trains: WeakKeyDictionary[Any, Objective] = WeakKeyDictionary()  # by booster, once it has called
-
-
-def begin(training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any) -> None:
-    """A training begins: its guards learn of its rows, its loss, measured on those of all workers,
-    and where it starts, here only. A call by hand is one of one round."""
-    # else it is where the objective wants it, or what a user's function makes of that
-    is_given = training.start_by is not None and not training.blended
-    start = read_start(training, loss, rows, f, gradient) if is_given else {}
-    training.know(loss=loss, rows=rows, **start)
-
-
-def read_start(
-    training: Training, loss: Loss, rows: Rows, f: Any, gradient: Any
-) -> dict[str, float | None]:
-    """Where boosting starts, if all rows start alike. A loss that does not say how far from its
-    intercept that may be is asked by its gradients: nearly all point one way."""
-    n, alone = len(rows), not _workers.together_now()
-    if alone and rows.place is HOST and (f[:: max(1, n // 16)] != f.flat[0]).any():
-        return {}  # nearly all calls by hand, at no cost
-    low, high = rows.place.extremes(f) if n else (np.inf, -np.inf)
-    g = np.asarray(to_host(gradient), np.float64).reshape(n, -1 if n else loss.outputs)
-    everybodys = _workers.all_gather([low, high, np.abs(g).sum(), *g.sum(axis=0)])
-    start = float(everybodys[:, 0].min()) + 0.0  # not -0
-    if start != everybodys[:, 1].max():
-        return {}
-    size, *sums = everybodys[:, 2:].sum(axis=0).tolist()
-    intercept, tolerance, pull = loss.intercept, loss.start_tolerance, 0.0
-    if tolerance is None and size and (training.library or training.start_by):
-        pull = float(np.abs(sums).sum()) / size
-        if intercept is None and pull >= ONE_WAY:
-            intercept = loss.measured(replace(rows, f=None)).intercept
-    best = None if isinstance(intercept, tuple) else intercept
-    return {"intercept": best, "tolerance": tolerance, "start": start, "pull": pull}
-
-
-def check_labels(rows: Rows, domain: Domain) -> None:
-    """Raise for a label outside the domain; outside a range only if its row has weight."""
-    if rows.place.contains(domain, rows.y):
-        return
-    y, w = to_host(rows.y), to_host(rows.w)
-    if w is not None and isinstance(domain, Interval):
-        _checks.finite("y_true", y)
-        y = np.where(w > 0, y, float(np.clip([-1e30, 1e30], domain.low, domain.high).mean()))
-    domain.check("y_true", y)
-
-
-def check_margins(rows: Rows) -> None:
-    if not rows.place.contains(REAL, rows.f):
-        _checks.finite("margin", to_host(rows.f))
-
-
-def checked_block(f: Array, at: slice) -> Array:
-    """A block of margins (n,), checked while it is in the cache to be finite."""
-    block = f[at]
-    finite = np.isfinite(block)
-    if not finite.size or not finite[finite.argmin()]:  # quicker than all()
-        _checks.finite("margin", f)
-    return block
-
-
-def read_row_values(name: str, values: ArrayLike) -> RowValues:
-    """Read finite numbers with a first axis of at least one row; integers stay integers."""
-    array = _checks.as_array(name, values)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} must hold numbers, found dtype {array.dtype}: encode groups as whole numbers, "
-            "for instance numpy.unique(groups, return_inverse=True)[1]"
-        )
-    if array.size == 0 or array.ndim == 0:
-        raise ValueError(
-            f"{name} must be an array with values for each row, found shape {array.shape}"
-        )
-    if array.dtype.kind == "f":
-        array = _checks.real_array(name, array)
-        _checks.finite(name, array)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return RowValues(array, index_of(values))
 
 
 _told_by: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()

@@ -31,15 +31,8 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.objectives.base import (
-    Both,
-    Loss,
-    Named,
-    Objective,
-    Start,
-    Writer,
-    checked_block,
-)
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import Both, Loss, Named, Start, Writer, checked_block
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]

@@ -27,8 +27,9 @@ from gbdt_objectives._links import Link
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, dot
 from gbdt_objectives._steps.steps import Step, evaluate
-from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
+from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
+from gbdt_objectives.objectives.loss import Both, HessianKind, Loss
 
 FAR = 40.0  # limit of margins and thresholds: exp(-f) exp(theta) is a float32, one exp a row serves
 SAMPLE = 16384  # rows of each class in the sample on which the thresholds are fitted first

@@ -21,8 +21,8 @@ from gbdt_objectives._checks.arrays import REAL, Domain, Interval
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
-from gbdt_objectives._rows.workers import Reduce
-from gbdt_objectives.objectives.base import Both, Loss, Objective, Start, Writer, checked_block
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import Both, Loss, Start, Writer, checked_block
 
 LabelRange = tuple[float, float]
 Totals = tuple[float, float, float]
@@ -68,7 +68,7 @@ class RatioOfSums(Loss):
         return n * F / G, n
 
 
-def read_options(
+def read_kappa_options(
     scale: Any, clip: Any, label_range: Any, reduce: Any, y_true: Any, sample_weight: Any
 ) -> tuple[Any, bool, LabelRange | None]:
     """The scale, clip and label range of a kappa; the other arguments are only checked."""
@@ -82,7 +82,7 @@ def read_options(
     return scale, clip, label_range
 
 
-def check_reduce(reduce: Reduce | None) -> None:
+def check_reduce(reduce: Callable[[Array], Array] | None) -> None:
     if reduce is not None and not callable(reduce):
         raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
 
@@ -157,7 +157,7 @@ class QWKLoss(RatioOfSums):
     label_range: tuple[float, float] | None = None
     scale: Literal["residual", "kappa"] = "residual"
     clip: bool = True
-    reduce: Reduce | None = None
+    reduce: Callable[[Array], Array] | None = None
 
     @property
     def intercept(self) -> float | None:
@@ -270,7 +270,7 @@ def qwk_objective(
     target_prior: Mapping[float, float] | None = None, center: float | None = None,
     spread: float | None = None, label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
-    reduce: Reduce | None = None,
+    reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
@@ -342,7 +342,9 @@ def qwk_objective(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
-    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
+    scale, clip, label_range = read_kappa_options(
+        scale, clip, label_range, reduce, y_true, sample_weight
+    )
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:

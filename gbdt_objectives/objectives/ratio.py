@@ -22,10 +22,10 @@ from gbdt_objectives._checks import Array, check_takes, shown
 from gbdt_objectives._checks.arrays import BINARY, Domain, Values
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import Rows, blocks, read_only, vectors
-from gbdt_objectives._rows.workers import Reduce
+from gbdt_objectives._rows.rows import Rows, blocks, vectors
 from gbdt_objectives.objectives import qwk
-from gbdt_objectives.objectives.base import Both, Objective
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.loss import Both
 from gbdt_objectives.objectives.qwk import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
@@ -364,7 +364,7 @@ class RatioLoss(qwk.RatioOfSums):
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
     clip: bool = False
-    reduce: Reduce | None = None
+    reduce: Callable[[Array], Array] | None = None
 
     @property
     def labels(self) -> Domain:
@@ -416,7 +416,7 @@ class RatioLoss(qwk.RatioOfSums):
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, F and G."""
-        y, p = read_only(y), read_only(self.clipped(p, xp))
+        y, p = Rows.read_only(y), Rows.read_only(self.clipped(p, xp))
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
@@ -438,7 +438,7 @@ class RatioLoss(qwk.RatioOfSums):
     def gradient_hessian(self, y: Array, p: Array, totals: qwk.Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
-        y, p = read_only(y), read_only(self.clipped(p, xp))
+        y, p = Rows.read_only(y), Rows.read_only(self.clipped(p, xp))
         c_slope = evaluate_rows(self.numerator, y, p)[1]
         d_slope = evaluate_rows(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G
@@ -451,7 +451,7 @@ def kappa_objective(
     sample_weight: ArrayLike | None = None, target_prior: Mapping[float, float] | None = None,
     label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
-    reduce: Reduce | None = None,
+    reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
@@ -518,7 +518,7 @@ def kappa_objective(
     >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale, clip, label_range = qwk.read_options(
+    scale, clip, label_range = qwk.read_kappa_options(
         scale, clip, label_range, reduce, y_true, sample_weight
     )
     numerator = _read_cost(cost, label_range, clip)
@@ -583,7 +583,7 @@ def _row_function(name: str, function: RowFunction) -> RowFunction:
 def ratio_objective(
     numerator: RowFunction, denominator: RowFunction, *, intercept: float | None = None,
     link: Literal["identity", "logit"] = "identity",
-    scale: Literal["residual", "loss"] = "residual", reduce: Reduce | None = None,
+    scale: Literal["residual", "loss"] = "residual", reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
     """Minimise the ratio of two sums over rows, such as a metric that has no objective here.
 

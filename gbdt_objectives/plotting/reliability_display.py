@@ -14,14 +14,14 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import load
-from gbdt_objectives._rows.rows import carried_labels
+from gbdt_objectives._rows.rows import ArrayValue
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.bins import Strategy
-from gbdt_objectives.calibration.reliability import ReliabilityCurve, curve_of
+from gbdt_objectives.calibration.reliability import ReliabilityCurve
 from gbdt_objectives.calibration.rows import read_rates
-from gbdt_objectives.thresholds import optimize_thresholds, rows as _rows
+from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.qwk import exact_hull, kappa_along, kappa_at
-from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds, with_labels
+from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,14 +105,14 @@ def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     ax.legend(*args, **({"loc": "best", "fontsize": "small", "title_fontsize": "small"} | options))
 
 
-def named(count: int) -> list[int]:
+def few_of(count: int) -> list[int]:
     """Which of ``count`` things in order to name: the first, the last, some in between."""
     return [int(k) for k in some(0, count - 1, MOST_NAMED, np.empty(0, int))]
 
 
 def title_of(what: str, count: int) -> str:
     """The title of a legend of ``count`` things, which says if not all of them are named."""
-    shown = len(named(count))
+    shown = len(few_of(count))
     return what if shown == count else f"{what}, {shown} of {count}"
 
 
@@ -265,7 +265,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = curve_of(
+                curves[name] = ReliabilityCurve._of(
                     y_true, p, bins, strategy, level, sample_weight, groups, rate, counts
                 )
             except (ValueError, TypeError) as error:
@@ -427,12 +427,12 @@ class ThresholdDisplay(Display):
             What to draw. Where to draw. None: a new figure.
         """
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
-        carried = carried_labels(thresholds) if labels is None else labels
-        rows = _rows.read_scored_rows(y_true, score, carried, sample_weight)
+        carried = ArrayValue._carried_labels(thresholds) if labels is None else labels
+        rows = ScoredRows.read(y_true, score, carried, sample_weight)
         known: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         if thresholds is None:
             thresholds = optimize_thresholds(y_true, score, method=method, **known)
-        found = with_labels(thresholds, rows.labels)
+        found = Thresholds._with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
@@ -463,7 +463,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_xlim(min([edges[0], *finite]), max([edges[-1], *finite]))
     _name_intervals(ax, rows.labels, thresholds)
     ax.set(xlabel="score", ylabel="rows" if rows.weight is None else "weight")
-    shown, names = named(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
+    shown, names = few_of(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
     handles = [*(bars[k] for k in shown), *lines[:1]]
     names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
     add_legend(ax, handles, names, title=title_of("label", K))
@@ -499,7 +499,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
             ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
     ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    shown = [profiles[k] for k in named(len(cuts))]
+    shown = [profiles[k] for k in few_of(len(cuts))]
     add_legend(ax, handles=shown, title=title_of("threshold between", len(cuts)))
 
 
@@ -521,7 +521,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
         name = "optimal tangents" if k == 0 else None
         ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
-        if k in named(len(best)):  # above the hull, where the axes have room
+        if k in few_of(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
                 names[k], (N[cut], D[cut]), xytext=((10, 0, -10)[side], 12 if side == 1 else 2),

@@ -241,7 +241,7 @@ def find_prior(
         assert train_prior is not None
         pi0 = read_prior("train_prior", train_prior)
         P = probability_columns("probability", probability, len(pi0))
-        (rows,) = read_rows([P / pi0], groups, counts)
+        (rows,) = read_predictions([P / pi0], groups, counts)
         found = likelihood_estimate(rows, pi0, tol, max_iter)
         of_label_1 = not is_of_classes(train_prior)
     else:
@@ -553,7 +553,7 @@ def match_moments(moments: Moments, tol: float, max_iter: int) -> Found:
     return Found(pi, pi0, covariance, n_iter, converged, statistic, moments.moment, expected)
 
 
-def read_rows(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
+def read_predictions(r: list[Array], groups: OfRows, counts: OfRows) -> list[Predictions]:
     """Unlabelled and held-out rows, each with at least as many groups as classes."""
     n = [len(own) for own in r]
     found = []
@@ -598,7 +598,7 @@ def read_moments(
     P_held_out = probability_columns(name, of_held_out, K)
     label = _checks.vector("the labels of out_of_fold", y)
     _checks.same_length(name, P_held_out, "the labels", len(label))
-    rows, held_out = read_rows([P, P_held_out], groups, counts)
+    rows, held_out = read_predictions([P, P_held_out], groups, counts)
     if rows.n < 2:
         raise ValueError("probability has 1 row: at least two are needed, their spread is used")
     found, at = np.unique(label, return_inverse=True)

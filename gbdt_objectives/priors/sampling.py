@@ -377,7 +377,7 @@ def resample_classes(
     }
     check_no_counts("class_keep_rates", class_keep_rates, rates.values())
     return sample_rows(
-        check_labels("y", y), rates, random_state, "give every label a rate, 1 to keep it"
+        labels_of_one_type("y", y), rates, random_state, "give every label a rate, 1 to keep it"
     )
 
 
@@ -477,7 +477,7 @@ def sample_rows(
 
 
 def check_zero_one_labels(y: ArrayLike, name: str = "y", also: str = "") -> Array:
-    labels = check_labels(name, y)
+    labels = labels_of_one_type(name, y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(
             f"{name} must be 0 (negative) or 1 (positive), found dtype {labels.dtype}, such as "
@@ -487,7 +487,7 @@ def check_zero_one_labels(y: ArrayLike, name: str = "y", also: str = "") -> Arra
     return labels
 
 
-def check_labels(name: str, values: ArrayLike) -> Array:
+def labels_of_one_type(name: str, values: ArrayLike) -> Array:
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise _checks.not_flat(name, y.shape, " and not empty")
@@ -502,12 +502,12 @@ def count_labels(name: str, values: ArrayLike, *, finite: bool = False) -> dict[
     counts = total(partial(count_part, name, finite), {name: values})
     kinds = {type(label) for label in counts}
     if kinds & {str, bytes} and len(kinds) > 1:
-        check_labels(name, np.array([*counts], object))  # which says that types are mixed
+        labels_of_one_type(name, np.array([*counts], object))  # which says that types are mixed
     return {label: counts[label] for label in sorted(counts)}
 
 
 def count_part(name: str, finite: bool, **column: ArrayLike) -> Counter[Any]:
-    labels = check_labels(name, column[name])
+    labels = labels_of_one_type(name, column[name])
     if finite and labels.dtype.kind == "f":
         _checks.finite(name, labels)
     found, counts = np.unique(labels, return_counts=True)

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import ArrayValue, freeze, plain
+from gbdt_objectives._rows.rows import ArrayValue, freeze
 from gbdt_objectives._steps.steps import (
-    Reader,
     SavedAsJSON,
     correct_positives,
     read_number,
@@ -66,14 +65,14 @@ class LogOddsShift(ArrayValue, SavedAsJSON):
     values: Any
     standard_error: float | None = None
 
-    _saved: ClassVar[dict[str, Reader]] = {
+    _saved: ClassVar = {
         "values": read_shift_values,
         "standard_error": read_number_or_none,
     }
 
     def __post_init__(self) -> None:
         if np.ndim(self.values) == 0:
-            freeze(self, values=np.array(_checks.number("values", plain(self.values))))
+            freeze(self, values=np.array(_checks.number("values", ArrayValue._plain(self.values))))
             return
         shifts = _checks.vector("values", self.values)
         if len(shifts) < 2:
@@ -398,7 +397,7 @@ def resolve_shift(shift: Any, *description: Any) -> Any:
             said = f"none: pass the shift of log_odds_shift, or by name {', '.join(DESCRIPTION)}"
         raise ValueError(f"exactly one description of the shift is needed, found {said}")
     d = log_odds_shift(**found) if shift is None else shift
-    return plain(d) if np.ndim(d) == 0 else d
+    return ArrayValue._plain(d) if np.ndim(d) == 0 else d
 
 
 def read_sampling_rate(name: str, value: object) -> float:

@@ -25,11 +25,11 @@ import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
-from gbdt_objectives._registry import LIBRARY_OF, library
+from gbdt_objectives._registry import LIBRARY_OF, library, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
-from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
+from gbdt_objectives.serving.plans import Plan, not_served, of_model, what_is, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 VERSION = 1
@@ -103,7 +103,19 @@ def export(
     features = objects.read_features(model, plan, X)
     with whole("folder", folder) as temporary:
         temporary.mkdir()
-        write(temporary, model, plan, features, X, check_rows)
+        write_folder(temporary, model, plan, features, X, check_rows)
+
+
+def check_boosters(model: Any, plan: Plan) -> None:
+    """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
+    for other in (part.model for part in plan.parts if name_of(part.model) is None):
+        if other is model:
+            raise TypeError(not_served(model))
+        raise TypeError(
+            f"the model holds {what_is(other)}, and a served model holds boosters only: use "
+            "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
+            "outside; or write all of it as ONNX, export_onnx(model, path, X)"
+        )
 
 
 @contextmanager
@@ -136,14 +148,14 @@ def new_path(name: str, path: Any) -> Path:
     return target
 
 
-def write(
+def write_folder(
     folder: Path, model: Any, plan: Plan, features: list[Any], X: Any, check_rows: int
 ) -> None:
     files = {}
     for k, part in enumerate(plan.parts):
         files[id(part.model)] = f"booster_{k}{part.library.endings[-1]}"
         part.library.write(part.model, str(folder / files[id(part.model)]))
-    document = describe(model, plan, features, files)
+    document = model_document(model, plan, features, files)
     (folder / "predict.py").write_text(source_of(document, plan), encoding="utf-8")
     held: dict[str, Array] = {}
     if X is not None:
@@ -161,9 +173,11 @@ def write(
     compare_served(folder, plan, held, document["tolerance"])
 
 
-def describe(model: Any, plan: Plan, features: list[Any], files: dict[int, str]) -> dict[str, Any]:
+def model_document(
+    model: Any, plan: Plan, features: list[Any], files: dict[int, str]
+) -> dict[str, Any]:
     """model.json without the hashes."""
-    tree = objects.describe(model, files)
+    tree = objects.model_tree(model, files)
     boosters = [
         {
             "file": files[id(part.model)], **part.library.reader(part.model),
@@ -488,7 +502,7 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
     plan = of_model(model)
     pairs = zip(plan.parts, document["boosters"], strict=True)
     files = {id(part.model): booster["file"] for part, booster in pairs}
-    again = json.loads(json.dumps(describe(model, plan, document["features"], files)))
+    again = json.loads(json.dumps(model_document(model, plan, document["features"], files)))
     for booster, given in zip(again["boosters"], document["boosters"], strict=True):
         booster |= {"since": given["since"]} if "since" in booster else {}  # not of this version
     for key in ("boosters", "score", "probability", "classes", "outputs", "thresholds", "kind"):
@@ -498,4 +512,4 @@ def check_same(model: Any, document: dict[str, Any]) -> None:
             )
     if files_in(again["model"]) != files_in(document["model"]):
         raise ValueError("it contradicts itself: boosters and model name other files")
-    objects.check_features(document["features"], plan)
+    objects.check_saved_features(document["features"], plan)

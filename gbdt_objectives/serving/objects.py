@@ -19,7 +19,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import _checks, calibration
 from gbdt_objectives._checks import Array, column_names, shown
-from gbdt_objectives._registry import ESTIMATORS, NAMES, kind_of, library, name_of
+from gbdt_objectives._registry import BY_NAME, ESTIMATORS, kind_of, library, name_of
 from gbdt_objectives._steps.steps import SavedAsJSON, plain, read_flag, read_numbers
 from gbdt_objectives.calibration.ordinal import OrdinalCurve
 from gbdt_objectives.estimators import (
@@ -43,7 +43,7 @@ from gbdt_objectives.serving.plans import (
     reading,
 )
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
-from gbdt_objectives.thresholds.rows import are_rising_numbers, read_labels
+from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Feature = dict[str, Any]
 SCORE: list[Feature] = [{"name": "score", "dtype": "float64"}]  # of a model without boosters
@@ -99,7 +99,7 @@ def read_columns(
     return [feature_of(*each, plan) for each in zip(given, X.dtypes, found[0], strict=True)]
 
 
-def check_features(features: list[Feature], plan: Plan) -> None:
+def check_saved_features(features: list[Feature], plan: Plan) -> None:
     """Raise unless the features of model.json are those of the boosters in it."""
     names = [feature["name"] for feature in features]
     categories = [feature.get("categories") for feature in features]
@@ -222,7 +222,7 @@ def write_classes(classes: Array) -> Tree:
 def read_classes(value: Any) -> Array:
     if value["dtype"] == "b1":
         return np.array([read_flag("classes", label) for label in value["labels"]])
-    return read_labels(value["labels"], value["dtype"], "classes")
+    return Thresholds._read_labels(value["labels"], value["dtype"], "classes")
 
 
 def as_dict(thing: Any) -> Tree | None:
@@ -248,7 +248,7 @@ def from_dict(value: Tree | None) -> Any:
     return VALUES[name].from_json(json.dumps(value))
 
 
-def parameters_of(estimator: Any) -> Tree:
+def json_parameters(estimator: Any) -> Tree:
     """The parameters that JSON can hold; splitters, functions and objectives are left out."""
     given = estimator.get_params(deep=False)
     labels = given.get("labels")
@@ -305,11 +305,11 @@ def unfitted(estimator: Any) -> Tree | None:
         return {"several": [[name, unfitted(own)] for name, own in estimator]}
     kind = kind_of(estimator)
     if kind is not None:
-        return {"class": kind, "parameters": parameters_of(estimator)}
+        return {"class": kind, "parameters": json_parameters(estimator)}
     if type(estimator) in OURS.values() and hasattr(estimator, "estimator"):
         inside = unfitted(estimator.estimator)
         name = type(estimator).__name__
-        return {"class": name, "parameters": parameters_of(estimator), "estimator": inside}
+        return {"class": name, "parameters": json_parameters(estimator), "estimator": inside}
     return None
 
 
@@ -324,7 +324,7 @@ def make(tree: Tree | None) -> Any:
     return OURS[tree["class"]](estimator=make(tree["estimator"]), **from_json(tree["parameters"]))
 
 
-def describe(model: Any, files: Mapping[int, str]) -> Tree:
+def model_tree(model: Any, files: Mapping[int, str]) -> Tree:
     """The tree of a fitted model; ``files`` has the names of boosters' files by id."""
     name = type(model).__name__
     if name in FIELDS:
@@ -342,14 +342,14 @@ def describe(model: Any, files: Mapping[int, str]) -> Tree:
         return {"class": "Booster", "library": name_of(model), "file": file}
     classes = write_classes(np.asarray(model.classes_)) if is_classifier(model) else None
     return {
-        "class": kind, "parameters": parameters_of(model), "file": file, "classes": classes,
+        "class": kind, "parameters": json_parameters(model), "file": file, "classes": classes,
         "objective": write_objective(model), "names": of_library(model).names_of(model),
     }  # fmt: skip
 
 
 def write_served_model(model: ServedModel, files: Mapping[int, str]) -> Tree:
     extras = {key: as_dict(getattr(model, key)) for key in ("thresholds", "shift", "calibrator")}
-    return {"model": describe(model.model, files), **extras}
+    return {"model": model_tree(model.model, files), **extras}
 
 
 def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree:
@@ -374,7 +374,7 @@ TREES: dict[str, Callable[[Any, Mapping[int, str]], Tree]] = {
 def of_estimator(model: Any) -> Tree:
     names = getattr(model, "feature_names_in_", None)
     return {
-        "parameters": parameters_of(model), "n_features_in": int(model.n_features_in_),
+        "parameters": json_parameters(model), "n_features_in": int(model.n_features_in_),
         "feature_names_in": None if names is None else list(names),
     }  # fmt: skip
 
@@ -394,7 +394,7 @@ def write_objective(model: Any) -> Tree | None:
     return {"name": "ordinal_logit", "thresholds": step["thresholds"]}
 
 
-def read_objective(value: Tree | None) -> Objective | None:
+def restore_objective(value: Tree | None) -> Objective | None:
     if value is None:
         return None
     if value["name"] == "qwk":
@@ -416,14 +416,14 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         extras = {key: from_dict(tree[key]) for key in ("thresholds", "shift", "calibrator")}
         return ServedModel(restore(tree["model"], plan, folder), **extras)
     if name == "Booster":
-        if tree["library"] not in NAMES:
-            raise ValueError(f"library {tree['library']!r} is none of {', '.join(NAMES)}")
+        if tree["library"] not in BY_NAME:
+            raise ValueError(f"library {tree['library']!r} is none of {', '.join(BY_NAME)}")
         return library(tree["library"]).open_booster(str(folder / tree["file"]))
     if name in ESTIMATORS:
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
         return library(ESTIMATORS[name]).restore(
             name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
-            read_objective(tree["objective"]), tree["names"],
+            restore_objective(tree["objective"]), tree["names"],
         )  # fmt: skip
     if name not in OURS:
         raise ValueError(f"class {name!r} is none that can be restored")
@@ -453,7 +453,7 @@ def write_model(model: Any, files: Mapping[int, str]) -> Any:
     if isinstance(model, list):
         return [write_model(each, files) for each in model]
     parts = () if model is None else of_model(model).parts
-    return describe(model, files) if any(id(part.model) in files for part in parts) else None
+    return model_tree(model, files) if any(id(part.model) in files for part in parts) else None
 
 
 def restore_model(tree: Any, plan: Tree, folder: Path) -> Any:

@@ -29,7 +29,7 @@ from gbdt_objectives._public import public
 from gbdt_objectives._registry import library_of, load, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
-from gbdt_objectives.adapters._models import LEQ, LT, Trees
+from gbdt_objectives.adapters._models import Trees
 from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.folder import expected, explain_border, near_ties, new_path, whole
@@ -107,7 +107,7 @@ def export_onnx(
     new_path("path", path)
     model = with_extras(model, thresholds, shift, calibrator)
     plan, X = of_model(model), objects.as_frame(X)
-    features = read_features(model, plan, X)
+    features = features_of_graph(model, plan, X)
     graph = build(plan, features, dtype)
     if X is None:
         warnings.warn("X is not given, so the graph was not compared with the model: pass rows "
@@ -127,7 +127,7 @@ def import_onnx(name: str) -> Any:
         ) from error
 
 
-def read_features(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
+def features_of_graph(model: Any, plan: Plan, X: Any) -> list[dict[str, Any]]:
     others = [part.model for part in plan.parts if name_of(part.model) is None]
     if not others:
         return objects.read_features(model, plan, X)
@@ -163,7 +163,7 @@ def codes(column: Any, categories: list[Any]) -> list[float]:
     return [np.nan if value is None else known.get(value, -1) for value in values]
 
 
-def rounded(X: Any, dtype: str) -> Any:
+def as_graph_reads(X: Any, dtype: str) -> Any:
     """X with the numbers that the graph is given, in its own dtypes."""
     if hasattr(X, "tocsr"):
         X = X.toarray()
@@ -195,7 +195,13 @@ def search(values: Iterable[float], side: str) -> Trees:
             continue
         middle = (low + high) // 2
         below, above = (low, middle), (middle + 1, high)
-        nodes[low, high] = (0, LT if side == "right" else LEQ, x[middle], False, (below, above))
+        nodes[low, high] = (
+            0,
+            Trees.LT if side == "right" else Trees.LEQ,
+            x[middle],
+            False,
+            (below, above),
+        )
         waiting += [below, above]
     found.add(0, nodes, (0, len(x)))
     return found
@@ -270,7 +276,7 @@ class Graph:
     def trees(self, v: Value, found: Trees) -> Value:
         """The margins (n, K) of trees that read the columns of v, float64 (n, d)."""
         if not found.roots:  # each tree is one leaf: a tree of zeros says how many rows there are
-            zeros: dict[Any, Any] = {0: (0, LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
+            zeros: dict[Any, Any] = {0: (0, Trees.LEQ, 0.0, False, (1, 2)), 1: 0.0, 2: 0.0}
             found.add(0, zeros, 0)
         attributes: dict[str, Any] = {
             "n_targets": len(found.base), "post_transform": 0, "aggregate_function": 1,  # sum
@@ -515,7 +521,7 @@ def compare(
         warnings.warn("onnxruntime is not installed, so the graph was not compared with the model: "
                       "pip install onnxruntime", UserWarning, stacklevel=3)  # fmt: skip
         return
-    rows = rounded(objects.draw_rows(X, ROWS), dtype)
+    rows = as_graph_reads(objects.draw_rows(X, ROWS), dtype)
     given = tensor(rows, features, dtype)
     try:
         runs = [run(graph, given)]

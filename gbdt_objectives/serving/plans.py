@@ -30,7 +30,7 @@ from gbdt_objectives._registry import (
     name_of,
     row_of,
 )
-from gbdt_objectives._steps.steps import Step, Steps
+from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._models import OpenLibrary, predict_probability
 from gbdt_objectives.adapters._train import is_allowed_for
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
@@ -293,7 +293,7 @@ class Part:
 
     model: Any
     weight: float = 1.0
-    steps: Steps = ()
+    steps: tuple[Step, ...] = ()
 
     @cached_property
     def library(self) -> OpenLibrary:
@@ -305,8 +305,8 @@ class Plan:
     """A fitted model as steps. Without boosters the score is what is given."""
 
     parts: tuple[Part, ...]
-    score: Steps
-    probability: Steps | None = None
+    score: tuple[Step, ...]
+    probability: tuple[Step, ...] | None = None
     """From the score to the probability of label 1, or of each class; () where the score is it."""
     classes: Array | None = None
     outputs: int = 1
@@ -471,7 +471,7 @@ def by_link(model: Any, classes: Array | None) -> Plan:
     if link.n_classes == 2:
         classes = BINARY if classes is None else classes
         return Plan((Part(model),), (SIGMOID,), (), classes)
-    steps: Steps = ({"formula": "exp"},) if link == LOG else ()
+    steps: tuple[Step, ...] = ({"formula": "exp"},) if link == LOG else ()
     return Plan((Part(model),), steps)
 
 
@@ -536,18 +536,6 @@ def what_is(model: Any) -> str:
     return "a Pipeline" if last_step(model) is not model else type(model).__name__
 
 
-def check_boosters(model: Any, plan: Plan) -> None:
-    """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
-    for other in (part.model for part in plan.parts if name_of(part.model) is None):
-        if other is model:
-            raise TypeError(not_served(model))
-        raise TypeError(
-            f"the model holds {what_is(other)}, and a served model holds boosters only: use "
-            "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
-            "outside; or write all of it as ONNX, export_onnx(model, path, X)"
-        )
-
-
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     corrected = [shift_plan(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
@@ -608,7 +596,7 @@ def log_odds_line(slope: float, intercept: float) -> Step:
     return {"formula": "calibrate", "input_space": "probability", **numbers}
 
 
-def calibration(calibrator: Any) -> Step:
+def calibrator_step(calibrator: Any) -> Step:
     """A fitted calibrator of one score as a formula with its numbers."""
     check_is_fitted(calibrator)
     if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
@@ -638,7 +626,7 @@ def of_served_model(model: ServedModel) -> Plan:
     if plan.probability:
         plan = plan.as_probability
     if model.shift is not None:
-        plan = shift_plan(plan, read_shift(plan, model.shift))
+        plan = shift_plan(plan, read_shift_of_plan(plan, model.shift))
     if calibrator is not None:
         if is_of_margins(calibrator) and name_of(model.model) is None:
             raise ValueError(
@@ -657,7 +645,7 @@ def of_served_model(model: ServedModel) -> Plan:
     return plan
 
 
-def read_shift(plan: Plan, shift: Any) -> Any:
+def read_shift_of_plan(plan: Plan, shift: Any) -> Any:
     if plan.probability is None or plan.classes is None:
         raise ValueError(
             "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
@@ -692,7 +680,7 @@ def calibrated(plan: Plan, calibrator: Any) -> Plan:
             f"{name} maps one score, but the model predicts probabilities of {plan.outputs} "
             "classes: use TemperatureCalibrator"
         )
-    step = calibration(calibrator)
+    step = calibrator_step(calibrator)
     if columns and plan.is_score:
         T, b = step["temperature"], step["biases"]
         step = log_odds_line(1 / T, float(b[1] - b[0]))

@@ -17,7 +17,6 @@ from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import (
     SavedAsJSON,
     Step,
-    Steps,
     evaluate,
     read_number,
     read_number_or_none,
@@ -31,7 +30,7 @@ from gbdt_objectives.thresholds.methods import (
     row_losses,
 )
 from gbdt_objectives.thresholds.qwk import LAST_DIGITS, least_ratio
-from gbdt_objectives.thresholds.rows import read_labels, write_labels
+from gbdt_objectives.thresholds.rows import Thresholds, write_labels
 
 Decidable = RatioMetric | ShareMetric
 
@@ -103,13 +102,13 @@ def decide(
     >>> decide(P, cost_metric([[0, 1, 1], [1, 0, 1], [4, 4, 0]]), labels=["a", "b", "c"]).tolist()
     ['a', 'c', 'c']
     """
-    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
+    P, order, w, target = read_class_columns(probability, labels, sample_weight, metric)
     if isinstance(target, ShareMetric):
         return order[choose(P, *best_shares(P, w, target))]
     return order[best_ratio(P, w, target)]
 
 
-def read_columns(
+def read_class_columns(
     probability: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
     metric: MetricArgument,
 ) -> tuple[Array, Array, Array | None, Decidable]:  # fmt: skip
@@ -290,7 +289,7 @@ class DecisionRule(SavedAsJSON):
         return {"formula": "affine", "weights": self.weights, "costs": self.costs}
 
     @property
-    def _steps(self) -> Steps:
+    def _steps(self) -> tuple[Step, ...]:
         """From the model's probabilities to those that the rule weighs."""
         T, b = self.temperature, self.biases
         step = {"formula": "temperature", "temperature": T, "biases": b}
@@ -305,7 +304,7 @@ class DecisionRule(SavedAsJSON):
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> DecisionRule:
-        return cls(labels=read_labels(data.pop("labels"), data.pop("dtype")), **data)
+        return cls(labels=Thresholds._read_labels(data.pop("labels"), data.pop("dtype")), **data)
 
 
 @public
@@ -377,7 +376,7 @@ def optimize_decisions(
     >>> rule.apply(P).tolist()
     ['calm', 'calm', 'storm', 'calm']
     """
-    P, order, w, target = read_columns(probability, labels, sample_weight, metric)
+    P, order, w, target = read_class_columns(probability, labels, sample_weight, metric)
     v = np.ones(len(P)) if w is None else w
     if y_true is None:
         return fit_rule(P, None, v, order, target, target_prior)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, positions, shown
-from gbdt_objectives._checks.guards import SAME_WEIGHT
+from gbdt_objectives._checks.asked import SAME_WEIGHT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
@@ -20,7 +20,7 @@ from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
-from gbdt_objectives.thresholds.rows import Thresholds, read_scored_rows
+from gbdt_objectives.thresholds.rows import ScoredRows, Thresholds
 
 BLOCK = 131_072  # rows that are sorted at a time for at most so many bins; bins of Dask collections
 
@@ -492,7 +492,7 @@ def optimize_thresholds(
         rows = ThresholdStatistics.of(**columns, labels=order).bins(target_prior)
     else:
         keep_order = not isinstance(target, ClassMetric) or groups is not None
-        rows = read_scored_rows(
+        rows = ScoredRows.read(
             **columns, labels=order, target_prior=target_prior, keep_order=keep_order
         )
         if groups is not None:

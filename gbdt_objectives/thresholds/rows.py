@@ -21,7 +21,6 @@ from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import (
     ArrayValue,
     Table,
-    carried_labels,
     check_column,
     freeze,
     from_zero,
@@ -213,51 +212,61 @@ class ScoredRows:
         """The rows with weights times the factor of their class, (K,)."""
         return self.reweighted(factor[self.position])
 
+    @staticmethod
+    def read_columns(
+        y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None,
+        sample_weight: ArrayLike | None, target_prior: Mapping[Any, float] | None = None,
+    ) -> tuple[Array, Array, Array | None, Array]:  # fmt: skip
+        """Scores, class positions, weights and labels from the arguments of a public function."""
+        s = _checks.vector("score", score)
+        order = consecutive_labels(y_true) if labels is None else check_order(labels)
+        position = positions("y_true", y_true, order)
+        _checks.same_length("score", s, "the labels", len(position))
+        _checks.no_labels("score", s, order)
+        w = _checks.weights("sample_weight", sample_weight, len(s))
+        return s, position, ScoredRows.weights_of_prior(target_prior, order, position, w), order
+
+    @staticmethod
+    def read(
+        y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None,
+        sample_weight: ArrayLike | None, target_prior: Mapping[Any, float] | None = None,
+        counts: ArrayLike | None = None, *, keep_order: bool = False,
+    ) -> ScoredRows:  # fmt: skip
+        """Rows from the arguments of ``optimize_thresholds``."""
+        s, position, w, order = ScoredRows.read_columns(y_true, score, labels, sample_weight)
+        copies = _checks.counts("counts", counts, len(s))
+        w = ScoredRows.weights_of_prior(target_prior, order, position, weigh_copies(w, copies))
+        return ScoredRows.sort(s, position, w, order, keep_order=keep_order, copies=copies)
+
+    @staticmethod
+    def sort(
+        score: Array, position: Array, weight: Array | None, labels: Array, *,
+        keep_order: bool = False, copies: Array | None = None,
+    ) -> ScoredRows:  # fmt: skip
+        """Checked arrays as rows, without those of weight 0; ``weight`` is of a row's copies."""
+        score, position, weight, counted = without_zero_weights(score, position, weight)
+        order = np.argsort(score)
+        score, position = score[order], position[order]
+        if weight is not None:
+            weight = weight[order]
+        before = order if counted is None else counted[order]
+        copies = None if copies is None else copies[before]
+        return ScoredRows(score, position, weight, labels, before if keep_order else None, copies)
+
+    @staticmethod
+    def weights_of_prior(
+        target_prior: Mapping[Any, float] | None, labels: Array, position: Array, w: Array | None
+    ) -> Array | None:
+        """Weights with which the label frequencies are those of the prior; without one, w."""
+        if target_prior is None:
+            return w
+        factor = prior_factors(target_prior, labels, weigh_classes(position, w, len(labels)))
+        return factor[position] if w is None else factor[position] * w
+
 
 def weigh_classes(position: Array, weight: Array | None, K: int) -> Array:
     """Total weight of each of K classes, float64 (K,)."""
     return np.bincount(position, weights=weight, minlength=K).astype(np.float64)
-
-
-def sort_rows(
-    score: Array, position: Array, weight: Array | None, labels: Array, *, keep_order: bool = False,
-    copies: Array | None = None,
-) -> ScoredRows:  # fmt: skip
-    """Checked arrays as rows, without those of weight 0; ``weight`` is of all copies of a row."""
-    score, position, weight, counted = without_zero_weights(score, position, weight)
-    order = np.argsort(score)
-    score, position = score[order], position[order]
-    if weight is not None:
-        weight = weight[order]
-    before = order if counted is None else counted[order]
-    copies = None if copies is None else copies[before]
-    return ScoredRows(score, position, weight, labels, before if keep_order else None, copies)
-
-
-def read_columns(
-    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
-    target_prior: Mapping[Any, float] | None = None,
-) -> tuple[Array, Array, Array | None, Array]:  # fmt: skip
-    """Scores, class positions, weights and labels from the arguments of a public function."""
-    s = _checks.vector("score", score)
-    order = consecutive_labels(y_true) if labels is None else check_order(labels)
-    position = positions("y_true", y_true, order)
-    _checks.same_length("score", s, "the labels", len(position))
-    _checks.no_labels("score", s, order)
-    w = _checks.weights("sample_weight", sample_weight, len(s))
-    return s, position, weights_of_prior(target_prior, order, position, w), order
-
-
-def read_scored_rows(
-    y_true: ArrayLike, score: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None,
-    target_prior: Mapping[Any, float] | None = None, counts: ArrayLike | None = None, *,
-    keep_order: bool = False,
-) -> ScoredRows:  # fmt: skip
-    """Rows from the arguments of ``optimize_thresholds``."""
-    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
-    copies = _checks.counts("counts", counts, len(s))
-    w = weights_of_prior(target_prior, order, position, weigh_copies(w, copies))
-    return sort_rows(s, position, w, order, keep_order=keep_order, copies=copies)
 
 
 def weigh_copies(w: Array | None, copies: Array | None) -> Array | None:
@@ -338,16 +347,6 @@ def midpoints(labels: Array) -> Array:
 def are_rising_numbers(labels: Array) -> bool:
     """Whether rounding a score to the nearest label makes sense."""
     return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())
-
-
-def weights_of_prior(
-    target_prior: Mapping[Any, float] | None, labels: Array, position: Array, w: Array | None
-) -> Array | None:
-    """Weights with which the label frequencies are those of the prior; without one, w."""
-    if target_prior is None:
-        return w
-    factor = prior_factors(target_prior, labels, weigh_classes(position, w, len(labels)))
-    return factor[position] if w is None else factor[position] * w
 
 
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
@@ -480,8 +479,59 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Thresholds:
-        labels = read_labels(data["labels"], data["dtype"])
+        labels = Thresholds._read_labels(data["labels"], data["dtype"])
         return cls(read_cuts(data["thresholds"]), labels, data["score_range"])
+
+    @staticmethod
+    def _with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
+        """Checked thresholds with the classes that they carry, or those that are given."""
+        carried = ArrayValue._carried_labels(thresholds)
+        if isinstance(thresholds, Thresholds) and (labels is None or labels is carried):
+            return thresholds
+        if carried is None and labels is None:
+            K = len(check_thresholds("thresholds", thresholds)) + 1
+            raise ValueError(
+                f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
+                f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
+                f"or labels=range({K}) for class positions"
+            )
+        known = getattr(thresholds, "score_range", None)
+        found = Thresholds(thresholds, carried if labels is None else labels, known)
+        if carried is not None and not same_labels(found.labels, carried):
+            raise ValueError(
+                f"labels are {shown(found.labels.tolist())}, but thresholds were placed between "
+                f"the classes {shown(carried.tolist())}: leave labels out, or if they are other "
+                "names of the same classes pass np.asarray(thresholds)"
+            )
+        return found
+
+    @staticmethod
+    def _read_labels(values: object, dtype: object, name: str = "labels") -> Array:
+        """Labels of JSON, of the type that was saved. ``name``: what messages call them."""
+        kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
+        if not isinstance(dtype, str) or not re.fullmatch(r"O|[OUfiu]\d+", dtype):
+            raise ValueError(
+                f"dtype must be one of an integer, float or string, found {shown(dtype)}"
+            )
+        kind = kinds[dtype[0]]
+        if dtype == "O" and isinstance(values, list) and values:
+            kind = next((each for each in (int, float) if type(values[0]) is each), kind)
+        kinds_read = {kind} if kind is str or dtype == "O" else {int, float}  # 1 is written for 1.0
+        if not isinstance(values, list) or not {*map(type, values)} <= kinds_read:
+            raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
+        try:
+            if np.dtype(dtype).itemsize * len(values) > LONGEST:
+                raise ValueError(
+                    f"dtype {shown(dtype)} of {len(values)} {name} takes too much memory"
+                )
+            labels = np.array(values, dtype)
+        except (TypeError, OverflowError) as error:
+            raise ValueError(
+                f"{name} {shown(values)} do not fit dtype {shown(dtype)}: {error}"
+            ) from None
+        if labels.tolist() != values:
+            raise ValueError(f"{name} {shown(values)} do not fit dtype {shown(dtype)}")
+        return labels
 
 
 @public
@@ -524,36 +574,13 @@ def apply_thresholds(
     array([0, 1, 2])
     """
     if is_dask(score):
-        found = with_labels(thresholds, labels)
+        found = Thresholds._with_labels(thresholds, labels)
         of_part = partial(apply_thresholds, thresholds=found)
         return map_parts(of_part, {"score": score}, found.labels.dtype)  # type: ignore[no-any-return]
     s = _checks.vector("score", score)
-    found = with_labels(thresholds, labels)
+    found = Thresholds._with_labels(thresholds, labels)
     _checks.in_unit_of(found.score_range, "these thresholds are", s)
     return np.asarray(found.labels[np.searchsorted(found.values, s, side="right")])
-
-
-def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
-    """Checked thresholds with the classes that they carry, or those that are given."""
-    carried = carried_labels(thresholds)
-    if isinstance(thresholds, Thresholds) and (labels is None or labels is carried):
-        return thresholds
-    if carried is None and labels is None:
-        K = len(check_thresholds("thresholds", thresholds)) + 1
-        raise ValueError(
-            f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
-            f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
-            f"or labels=range({K}) for class positions"
-        )
-    known = getattr(thresholds, "score_range", None)
-    found = Thresholds(thresholds, carried if labels is None else labels, known)
-    if carried is not None and not same_labels(found.labels, carried):
-        raise ValueError(
-            f"labels are {shown(found.labels.tolist())}, but thresholds were placed between the "
-            f"classes {shown(carried.tolist())}: leave labels out, or if they are other names of "
-            "the same classes pass np.asarray(thresholds)"
-        )
-    return found
 
 
 def write_labels(labels: Array, rule: str) -> tuple[str, list[Any]]:
@@ -563,30 +590,6 @@ def write_labels(labels: Array, rule: str) -> tuple[str, list[Any]]:
     if len(kinds) > 1 or not kinds <= {int, float, str}:
         raise ValueError(f"{rule} or all strings to be written as JSON, found {shown(values)}")
     return labels.dtype.str.lstrip("<>=|"), values
-
-
-def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
-    """Labels of JSON, of the type that was saved. ``name``: what messages call them."""
-    kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
-    if not isinstance(dtype, str) or not re.fullmatch(r"O|[OUfiu]\d+", dtype):
-        raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
-    kind = kinds[dtype[0]]
-    if dtype == "O" and isinstance(values, list) and values:
-        kind = next((each for each in (int, float) if type(values[0]) is each), kind)
-    kinds_read = {kind} if kind is str or dtype == "O" else {int, float}  # 1 is written for 1.0
-    if not isinstance(values, list) or not {*map(type, values)} <= kinds_read:
-        raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
-    try:
-        if np.dtype(dtype).itemsize * len(values) > LONGEST:
-            raise ValueError(f"dtype {shown(dtype)} of {len(values)} {name} takes too much memory")
-        labels = np.array(values, dtype)
-    except (TypeError, OverflowError) as error:
-        raise ValueError(
-            f"{name} {shown(values)} do not fit dtype {shown(dtype)}: {error}"
-        ) from None
-    if labels.tolist() != values:
-        raise ValueError(f"{name} {shown(values)} do not fit dtype {shown(dtype)}")
-    return labels
 
 
 def read_cuts(values: object) -> Array:

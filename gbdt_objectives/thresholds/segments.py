@@ -22,9 +22,7 @@ from gbdt_objectives._steps.steps import SavedAsJSON, read_number, read_numbers,
 from gbdt_objectives.thresholds import qwk
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
-    read_columns,
-    read_labels,
-    sort_rows,
+    Thresholds,
     write_labels,
 )
 
@@ -68,7 +66,7 @@ class SegmentShift(SavedAsJSON):
 
     def __post_init__(self) -> None:
         shifts = _checks.vector("shifts", self.shifts).astype(np.float64)
-        segments, codes = read_segments(self.segments, len(shifts), "the shifts")
+        segments, codes = SegmentShift._read_segments(self.segments, len(shifts), "the shifts")
         if len(segments) < len(shifts):
             repeated = segments[np.bincount(codes) > 1]
             raise ValueError(
@@ -97,7 +95,7 @@ class SegmentShift(SavedAsJSON):
         missing ones, NaN scores, columns of different lengths and Dask collections.
         """
         s = _checks.vector("score", score)
-        distinct, codes = read_segments(segments, len(s), "the scores")
+        distinct, codes = SegmentShift._read_segments(segments, len(s), "the scores")
         known = {segment: k for k, segment in enumerate(keys(self.segments))}
         at = np.array([known.get(segment, -1) for segment in keys(distinct)], np.intp)
         if self.handle_unknown == "error" and (at < 0).any():
@@ -132,11 +130,27 @@ class SegmentShift(SavedAsJSON):
     def _restore(cls, data: dict[str, Any]) -> SegmentShift:
         k = data["shrinkage"]
         return cls(
-            read_labels(data["segments"], data["dtype"], "segments"),
+            Thresholds._read_labels(data["segments"], data["dtype"], "segments"),
             read_numbers("shifts", data["shifts"]),
             math.inf if k == "inf" else read_number("shrinkage", k),
             read_one_of("error", "common")("handle_unknown", data["handle_unknown"]),
         )
+
+    @staticmethod
+    def _read_segments(segments: Any, rows: int, other: str) -> tuple[Array, Array]:
+        """The segments that occur and the number of each row's, as long as ``other``."""
+        _checks.in_memory("segments", segments)
+        listed, code, _ = _checks.distinct_segments(segments, rows, "segments", other)
+        occurring, code = np.unique(code, return_inverse=True)
+        distinct = np.array(listed[occurring])
+        fractions = [isinstance(x, float) and not x.is_integer() for x in keys(distinct)]
+        if any(fractions):
+            row = int(np.argmax(np.array(fractions)[code]))
+            raise ValueError(
+                f"segments must be words or whole numbers, found {distinct[code[row]]} at row "
+                f"{row}: pass score before segments, or cut numbers into bins first"
+            )
+        return distinct, code
 
 
 @public
@@ -208,9 +222,9 @@ def fit_segment_shift(
     _checks.choice("handle_unknown", handle_unknown, ("error", "common"))
     for name, values in (("y_true", y_true), ("score", score)):
         _checks.in_memory(name, values)
-    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
-    distinct, code = read_segments(segments, len(s), "the labels")
-    rows = sort_rows(s, position, w, order, keep_order=True)
+    s, position, w, order = ScoredRows.read_columns(y_true, score, labels, sample_weight)
+    distinct, code = SegmentShift._read_segments(segments, len(s), "the labels")
+    rows = ScoredRows.sort(s, position, w, order, keep_order=True)
     occurring, code = np.unique(code[rows.order], return_inverse=True)
     distinct = distinct[occurring]
     if len(distinct) < 2:
@@ -220,22 +234,6 @@ def fit_segment_shift(
         )
     shifts, k = segment_shifts(rows, code)
     return SegmentShift(distinct, shifts, k, handle_unknown)
-
-
-def read_segments(segments: Any, rows: int, other: str) -> tuple[Array, Array]:
-    """The segments that occur and the number of each row's, as long as ``other``."""
-    _checks.in_memory("segments", segments)
-    listed, code, _ = _checks.distinct_segments(segments, rows, "segments", other)
-    occurring, code = np.unique(code, return_inverse=True)
-    distinct = np.array(listed[occurring])
-    fractions = [isinstance(x, float) and not x.is_integer() for x in keys(distinct)]
-    if any(fractions):
-        row = int(np.argmax(np.array(fractions)[code]))
-        raise ValueError(
-            f"segments must be words or whole numbers, found {distinct[code[row]]} at row {row}: "
-            "pass score before segments, or cut numbers into bins first"
-        )
-    return distinct, code
 
 
 def keys(distinct: Array) -> list[Any]:

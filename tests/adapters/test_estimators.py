@@ -710,7 +710,7 @@ def test_what_an_objective_cannot_be_trained_on(
 @both
 @refused(
     (False, QWK, {}, {"early_stopping_rounds": 5},
-     r"no argument 'early_stopping_rounds'.*Regressor\(early_stopping_rounds=...\)", TypeError),
+     r"no argument 'early_stopping_rounds'.*(Regressor|set_params)\(early_stopping", TypeError),
     (False, FOCAL, {"objective__gamma": 2.0}, {}, "objective__gamma is no parameter"),
     (True, FOCAL, {"objective__gamma": 2.0}, {}, "objective__gamma is no parameter"),
 )  # fmt: skip

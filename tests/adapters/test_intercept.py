@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 import gbdt_objectives as go
 from gbdt_objectives.adapters import _arguments, imbalance_shift
 from gbdt_objectives.adapters.lightgbm import intercept as _lightgbm_intercept
-from gbdt_objectives.adapters.xgboost import intercept as _xgboost_intercept
+from gbdt_objectives.adapters.xgboost import _train as _xgboost_intercept
 from tests.adapters.library import LGB, XGB, Library, both
 
 pytestmark = pytest.mark.slow

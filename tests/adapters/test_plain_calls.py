@@ -20,7 +20,7 @@ from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
-from gbdt_objectives._rows import calls
+from gbdt_objectives._checks import asked
 from gbdt_objectives.metrics import class_logloss_metric, squared_error_metric
 from gbdt_objectives.objectives import base
 from tests.adapters.library import LGB, XGB, Library, both
@@ -563,4 +563,4 @@ def test_locals_of_a_library_that_are_not_known_say_nothing(library: str) -> Non
         """One that no training has read."""
 
     for seen in ({}, {"params": {}}, {"params": {"eta": 0.1}, "stops": None}):
-        assert calls.read_call(Booster(), "", library, seen, {}) == {}
+        assert asked.read_call(Booster(), "", library, seen, {}) == {}

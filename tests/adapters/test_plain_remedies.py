@@ -524,7 +524,7 @@ def labels_and_classes(lib: Library) -> None:
         lambda m: stops(train(lib, GRADES, None, threshold_metric("macro_f1"), stop=8)),
         name=lib)  # fmt: skip
     cost = np.abs(np.subtract.outer(range(5), range(5)))
-    row("cost_matrix", "give a row and a column to each class, and labels or label_range",
+    row("costs_of_pairs", "give a row and a column to each class, and labels or label_range",
         lambda: train(lib, GRADES, None, cost_metric([[0, 1], [1, 0]])),
         lambda m: grades(lib, train(lib, GRADES, None, threshold_metric(cost_metric(cost), (0, 4)))
                          .margin), name=lib)  # fmt: skip
@@ -581,13 +581,13 @@ def several_columns(lib: Library) -> None:
         name=f"ours {lib}",
     )
     row(
-        "check_margin_shape",
+        "_check_margin_shape",
         "train with num_class=(?P<K>5)",
         lambda: train(lib, GRADES, OF_CLASSES),
         lambda m: train(lib, GRADES, OF_CLASSES, num_class=int(m["K"])),
         name=f"K {lib}",
     )
-    row("check_margin_shape", "remove num_class and train with one output",
+    row("_check_margin_shape", "remove num_class and train with one output",
         lambda: train(lib, NEAR, QWK, **FIVE),
         lambda m: grades(lib, train(lib, NEAR, QWK).margin, NEAR), name=f"one {lib}")  # fmt: skip
 

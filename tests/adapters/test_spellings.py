@@ -114,7 +114,7 @@ KNOWN = [
 
 
 def test_names_that_lightgbm_knows_are_not_refused() -> None:
-    knows = lightgbm_adapter.parameters.names_of_metric
+    knows = lightgbm_adapter._train.names_of_metric
     assert [name for name in KNOWN if not knows(name)] == []
 
 

@@ -22,7 +22,7 @@ from gbdt_objectives import metrics, serving
 from gbdt_objectives._registry import library
 from gbdt_objectives.adapters import xgboost as ours
 from gbdt_objectives.adapters._train import MARK
-from gbdt_objectives.adapters.xgboost import intercept
+from gbdt_objectives.adapters.xgboost import _train
 from gbdt_objectives.adapters.xgboost.parameters import holds_starts, holds_vectors
 from tests.adapters.classes import Softmax
 from tests.cases import refused
@@ -358,7 +358,7 @@ def test_a_model_with_its_intercepts_in_leaves_is_read(tmp_path: Path) -> None:
         obj=go.objective(of_classes, link="undeclared", outputs=3),
     )  # fmt: skip
     earlier = bare.copy()
-    intercept.add_to_leaves(earlier, c)
+    _train.add_to_leaves(earlier, c)
     np.testing.assert_allclose(margins(earlier), margins(bare) + c, **CLOSE)
     np.testing.assert_allclose(margins(earlier), margins(vector(3)), rtol=1e-5, atol=1e-5)
     went_on = ours.train(
@@ -378,7 +378,7 @@ def test_a_vector_is_read_wherever_a_model_is(tmp_path: Path) -> None:
     np.testing.assert_allclose(margins(saved), margins(shifted), **CLOSE)
     contributions = predicted(model, pred_contribs=True)
     np.testing.assert_allclose(contributions.sum(axis=2), margins(model), rtol=1e-5, atol=1e-5)
-    assert intercept.leaves(model, X).shape == (N, 12)
+    assert _train.leaves(model, X).shape == (N, 12)
     trees = library("xgboost").trees(model)
     start = LOGITS.measured(CLASSES[TRAIN]).intercept
     np.testing.assert_allclose(trees.base, start, **CLOSE)

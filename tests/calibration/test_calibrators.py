@@ -31,7 +31,7 @@ from gbdt_objectives.calibration import (
     calibrators,
     choose_calibrator,
 )
-from gbdt_objectives.calibration.calibrators import fit_logistic, logistic_loss, minimize_convex
+from gbdt_objectives.calibration.calibrators import logistic_loss, minimize_convex
 from tests import contract
 from tests.calibration import checks
 from tests.calibration.checks import made, score_of
@@ -491,7 +491,7 @@ def test_many_rows_start_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(calibrators, "logistic_loss", counted)
     for coarse in (1000, 2):
         monkeypatch.setattr(calibrators, "COARSE", coarse)
-        found[coarse] = fit_logistic([x], y, w, offset=offset)
+        found[coarse] = LogitCalibrator._fit_logistic([x], y, w, offset=offset)
     np.testing.assert_allclose(found[2], found[1000], rtol=1e-6)  # the minimiser's tolerance
     assert found[2] == pytest.approx((0.7, -1), abs=0.08)  # four standard errors
     assert sizes == [n, n // 2, n]

@@ -18,7 +18,7 @@ import pytest
 import gbdt_objectives as go
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.commands import cli
-from gbdt_objectives._command_line.files import WIDTH, columns_as_text, cut, plain, short
+from gbdt_objectives._command_line.files import WIDTH, columns_as_text, cut, json_value, short
 from gbdt_objectives.metrics.classes import NAMED
 from tests.cases import each
 from tests.commands import run, write
@@ -126,7 +126,7 @@ class TestTables:
 
     def test_values_of_json(self) -> None:
         day = np.datetime64("2026-03-01T00:00:00")
-        found = plain(
+        found = json_value(
             {"a": [np.nan, -np.inf], "b": day, "c": np.array([1, 2]), "d": np.bool_(True)}
         )
         assert found == {"a": [None, "-inf"], "b": "2026-03-01", "c": [1, 2], "d": True}

@@ -51,7 +51,7 @@ from gbdt_objectives import (
     weighted_logloss_objective,
 )
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
-from gbdt_objectives.adapters.lightgbm.parameters import TABLE
+from gbdt_objectives.adapters.lightgbm._train import TABLE
 from gbdt_objectives.estimators._base import geometric_mean
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset
 from gbdt_objectives.objectives import ratio_objective

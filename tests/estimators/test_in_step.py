@@ -324,7 +324,7 @@ def test_an_interrupt_while_threads_start_ends_those_that_did(data, monkeypatch)
 
 
 def test_who_comes_after_an_error_does_not_wait() -> None:
-    folds = _members.Folds([1.0, 1.0], n_jobs=1)
+    folds = _members.FoldThreads([1.0, 1.0], n_jobs=1)
     ((stop,), _) = folds.stops([True])
     folds.fail(ArithmeticError())
     with pytest.raises(CancelledError):

@@ -374,9 +374,9 @@ def test_what_is_refused_inside_other_tools(data, estimator) -> None:
 
 test_names_of_other_libraries = refusals(
     (lambda: QWKClassifier(estimators=[("a", Ridge()), ("b", LGBM())]),
-     "no argument 'estimators': write estimator=", TypeError),
+     "argument 'estimators'; its nearest arguments are estimator=", TypeError),
     (lambda: QWKClassifier(Ridge(), segments="site"),
-     "no argument 'segments': write segment=", TypeError),
+     "argument 'segments'; its nearest arguments are segment=", TypeError),
     (lambda: two().set_params(estimator__alpha=2),
      "'estimator__alpha' .* NAME__PARAMETER, .* tree, ridge"),
     (lambda: two().set_params(estimator__tree__max_depth=2),

@@ -21,8 +21,8 @@ from gbdt_objectives.adapters import (
 )
 from gbdt_objectives.calibration import LogitCalibrator
 from gbdt_objectives.calibration.calibrator_choice import held_out_losses
-from gbdt_objectives.calibration.calibrators import find_shift
-from gbdt_objectives.calibration.rows import score_rows
+from gbdt_objectives.calibration.calibrators import InterceptCalibrator
+from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.experimental import repair_lightgbm, repair_segments, repair_xgboost
 from gbdt_objectives.experimental.repair import check_grown
 from tests.adapters.library import LGB, XGB, Library, both
@@ -110,7 +110,7 @@ def test_losses_are_out_of_fold(lib, models) -> None:
     as_is = -log_expit((2 * y - 1) * z)
     assert found["as is"] == pytest.approx(as_is.mean())
     logit = LogitCalibrator(input_space="margin")
-    expected = held_out_losses(logit, score_rows("y", y, z, None), splits)
+    expected = held_out_losses(logit, LabelledRows.of_scores("y", y, z, None), splits)
     assert found["global logit"] == pytest.approx(expected.mean())
     sites = np.nan_to_num(X[:, 2], nan=-1)
     assert 20 < y[sites == -1].sum() < (sites == -1).sum() - 20  # a segment, too
@@ -132,7 +132,9 @@ def test_losses_are_out_of_fold(lib, models) -> None:
                 lib.predict(grown, X[side], raw=True, rounds=lib.rounds(booster) + k)
                 for side in (test, train)
             )
-            d = find_shift(y[train], np.asarray(own, float), np.ones(len(train)))
+            d = InterceptCalibrator._find_shift(
+                y[train], np.asarray(own, float), np.ones(len(train))
+            )
             by_hand[k, test] = -log_expit((2 * y[test] - 1) * (f + d))
     best = by_hand.mean(1).argmin()
     assert repair.n_trees == best > 0

@@ -314,7 +314,7 @@ def new_estimator(library: str, call: Call) -> Outcome:
         reported = float(-model.validation_score_[-1])  # of losses
     elif call.metric is not None:
         reported = model.evals_result_["validation"][call.metric.name][-1]
-    fitting = import_module(f"{home.__name__}.library").LIBRARY.fitting
+    fitting = import_module(f"{home.__name__}.estimators").LIBRARY.fitting
     natural = model.predict_proba(X) if call.is_class else model.predict(X)
     return Outcome(flat(natural), best, reported, fitting.margin(model, X=X))
 

@@ -128,7 +128,7 @@ def test_slopes_are_the_derivatives(name: str) -> None:
     [("zero_one", [1, 0, 1, 1]), ("absolute", [1, 0, 1, 2]), ("squared", [1, 0, 1, 4])],
 )
 def test_costs_by_name(cost: str, row: list[int]) -> None:
-    np.testing.assert_array_equal(classes.cost_matrix(cost, 4)[1], row)
+    np.testing.assert_array_equal(classes.costs_of_pairs(cost, 4)[1], row)
 
 
 def test_names_of_metrics() -> None:

@@ -15,8 +15,8 @@ from sklearn.metrics import cohen_kappa_score
 import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
 from gbdt_objectives._rows.rows import Rows
-from gbdt_objectives.metrics.classes import rounded
-from gbdt_objectives.metrics.kappa import class_counts, merged, moments
+from gbdt_objectives.metrics.base import class_counts, rounded
+from gbdt_objectives.metrics.kappa import merged, moments
 from tests.cases import each, refusals_of
 
 classes = st.integers(1, 60).flatmap(

@@ -63,19 +63,20 @@ MORE_TESTS = {
     "estimators/_base.py": "estimators/test_members estimators/test_downsampled_classifier "
     "estimators/test_calibrated_classifier",
     "adapters/estimators.py": "adapters/test_spellings adapters/test_parameters "
-    "adapters/test_contract",
+    "adapters/test_contract serving/test_silently_wrong serving/test_nonsense "
+    "serving/test_contract",
     "adapters/intercept.py": "adapters/test_imbalance adapters/test_conversion "
     "estimators/test_downsampled_classifier",
-    "adapters/library.py": "serving/test_silently_wrong serving/test_nonsense "
-    "serving/test_contract",
     "adapters/parameters.py": "adapters/test_spellings adapters/test_cv adapters/test_estimators "
     "adapters/test_contract adapters/test_silently_wrong",
     "calibration/calibrators.py": "calibration/test_spline_calibrator",
     "calibration/reliability.py": "calibration/test_sampled_rows calibration/test_segments",
     "calibration/hull.py": "estimators/test_probability_tree",
-    "experimental/delayed.py": "objectives/test_contract",
+    "_checks/tables.py": "checks/test_columns",
+    "experimental/delay.py": "objectives/test_contract experimental/test_delayed",
     "experimental/repair_lightgbm.py": "experimental/test_repair",
     "experimental/repair_xgboost.py": "experimental/test_repair",
+    "objectives/function.py": "objectives/test_autodiff",
     "priors/shift.py": "checks/test_columns",
     "_rows/rows.py": "test_domain objectives/test_base objectives/test_qwk",
 }

@@ -25,7 +25,7 @@ from gbdt_objectives._rows.rows import blocks
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.checking import checks as checking
-from gbdt_objectives.objectives import base
+from gbdt_objectives.objectives import loss as of_losses
 from tests.contract import OPTIONS, Array, ObjectiveCase, ones
 
 NAN, INF = float("nan"), float("inf")
@@ -35,7 +35,7 @@ NAN, INF = float("nan"), float("inf")
 def small_blocks() -> Iterator[None]:
     """A block is 16 KiB, and of expressions 4, so that a few thousand rows are more than one."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_rows, base):
+        for module in (_rows, of_losses):
             patch.setattr(module, "EXPRESSION_BYTES", 1 << 12)
         for function in (blocks, _rows.Rows.stretches):
             patch.setattr(function, "__defaults__", (1 << 14,))

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as by_xgboost
-from gbdt_objectives.objectives import autodiff
+from gbdt_objectives.objectives import function
 from tests.cases import each, refusals_of
 from tests.contract import log_squared_error_loss, named, pseudo_huber_loss
 from tests.objectives.checks import central_difference
@@ -163,7 +163,7 @@ def test_weights_that_do_not_reach_the_loss_are_noticed(loss) -> None:
 
 def test_a_second_derivative_that_rounding_makes_negative_is_0() -> None:
     y, z = np.zeros(1000), np.linspace(-100, 100, 1000)
-    by_jax = autodiff._evaluate(naive_logistic, 2, y, z, None)[2]
+    by_jax = function._evaluate(naive_logistic, 2, y, z, None)[2]
     assert by_jax.min() < 0
     _, hessian = go.objective_from_loss(naive_logistic).gradient_hessian(y, z)
     assert hessian.min() == 0

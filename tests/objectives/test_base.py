@@ -272,7 +272,7 @@ def test_workers_join_where_a_booster_calls(monkeypatch) -> None:
     monkeypatch.setattr(base._workers, "together", joined.append)
     QWK._together()
     assert not joined  # a user's own call
-    monkeypatch.setattr(base._calls, "is_called", lambda stack: True)
+    monkeypatch.setattr(base.Stack, "is_called", lambda stack: True)
     QWK._together()
     assert joined == [QWK]
     monkeypatch.setattr(base._workers, "together_now", lambda: True)

@@ -19,7 +19,7 @@ import pytest
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives._rows import rows as _places
-from gbdt_objectives.objectives.autodiff import _float64
+from gbdt_objectives.objectives.function import _float64
 from tests.cases import each
 
 pytest.importorskip("numpy", "2", reason="with numpy 1 array-api-strict cannot move arrays")

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import correct_probability
 from gbdt_objectives.calibration import calibration_ratio, reliability_bins
-from gbdt_objectives.calibration.reliability import curve_of
+from gbdt_objectives.calibration.reliability import ReliabilityCurve
 from gbdt_objectives.plotting import ReliabilityDisplay
 from gbdt_objectives.plotting.reliability_display import STYLES
 from tests.cases import refused
@@ -60,15 +60,15 @@ def test_points_are_reliability_bins(rows, strategy) -> None:
 
 def test_event_bins_by_hand() -> None:
     y, p = [0, 0, 0, 1, 0, 1], [0.1, 0.1, 0.1, 0.1, 0.4, 0.8]
-    found = curve_of(y, p, 2, "events", 0.95, None).bins
+    found = ReliabilityCurve._of(y, p, 2, "events", 0.95, None).bins
     # sums .4, .4, .8 have their middles at .2, .6, 1.2 of 1.6
     np.testing.assert_allclose(found.weight, [5, 1])
     np.testing.assert_allclose(found.probability, [0.16, 0.8], rtol=1e-15)
     np.testing.assert_allclose(found.frequency, [0.2, 1], rtol=1e-15)
     # sums .1, .4, .5: by their middles .05, .3, .75 of 1, by their ends .1, .5, 1
-    found = curve_of([0, 1, 0], [0.1, 0.4, 0.5], 2, "events", 0.95, None).bins
+    found = ReliabilityCurve._of([0, 1, 0], [0.1, 0.4, 0.5], 2, "events", 0.95, None).bins
     assert found.weight.tolist() == [2, 1]
-    zeros = curve_of(y, np.zeros(6), 3, "events", 0.95, None).bins
+    zeros = ReliabilityCurve._of(y, np.zeros(6), 3, "events", 0.95, None).bins
     assert zeros.weight.tolist() == [6]
     assert zeros.frequency.tolist() == [2 / 6]
 
@@ -77,13 +77,15 @@ def test_event_bins_by_hand() -> None:
 def test_weight_is_repetition_but_for_the_limits(rows, strategy) -> None:
     y, p = rows
     w = np.arange(len(y)) % 3
-    weighted = curve_of(y, p, 8, strategy, 0.95, w)
-    assert_same(weighted, curve_of(np.repeat(y, w), np.repeat(p, w), 8, strategy, 0.95, None))
+    weighted = ReliabilityCurve._of(y, p, 8, strategy, 0.95, w)
+    assert_same(
+        weighted, ReliabilityCurve._of(np.repeat(y, w), np.repeat(p, w), 8, strategy, 0.95, None)
+    )
 
 
 def test_limits_leave_half_the_rest_of_jeffreys_posterior_on_each_side() -> None:
     y, p = np.repeat([0, 1, 0, 1, 0, 1], [9, 0, 5, 4, 0, 6]), np.repeat([0.1, 0.5, 0.9], [9, 9, 6])
-    found = curve_of(y, p, 3, "uniform", 0.9, None)
+    found = ReliabilityCurve._of(y, p, 3, "uniform", 0.9, None)
     assert (found.low[0], found.high[2]) == (0, 1)
     for n1, n0, at, share in (
         (0, 9, found.high[0], 0.95),
@@ -101,8 +103,8 @@ def test_limits_leave_half_the_rest_of_jeffreys_posterior_on_each_side() -> None
 
 def test_limits_count_rows_not_copies(rows) -> None:
     y, p = rows
-    plain = curve_of(y, p, 8, "quantile", 0.95, None)
-    same = curve_of(y, p, 8, "quantile", 0.95, np.full(len(y), 7.0))
+    plain = ReliabilityCurve._of(y, p, 8, "quantile", 0.95, None)
+    same = ReliabilityCurve._of(y, p, 8, "quantile", 0.95, np.full(len(y), 7.0))
     # the same but for sums of 7.0
     np.testing.assert_allclose(same.low, plain.low, rtol=1e-12)
     np.testing.assert_allclose(same.high, plain.high, rtol=1e-12)
@@ -110,8 +112,8 @@ def test_limits_count_rows_not_copies(rows) -> None:
 
 def test_limits_of_thinned_negatives_weighted_back_are_those_of_the_sample_corrected(rows) -> None:
     y, p = rows
-    sample = curve_of(y, p, 8, "uniform", 0.95, None)
-    weighted = curve_of(y, p, 8, "uniform", 0.95, np.where(y == 1, 1.0, 50.0))
+    sample = ReliabilityCurve._of(y, p, 8, "uniform", 0.95, None)
+    weighted = ReliabilityCurve._of(y, p, 8, "uniform", 0.95, np.where(y == 1, 1.0, 50.0))
     for name in ("low", "high"):
         expected = correct_probability(getattr(sample, name), shift=np.log(1 / 50))
         np.testing.assert_allclose(getattr(weighted, name), expected, rtol=1e-9)
@@ -123,7 +125,9 @@ def test_limits_cover() -> None:
     hits = 0
     for _ in range(1000):
         y = rng.random(300) < 0.1
-        found = curve_of(y, np.full(300, 0.1), 1, "quantile", 0.95, rng.uniform(1, 5, 300))
+        found = ReliabilityCurve._of(
+            y, np.full(300, 0.1), 1, "quantile", 0.95, rng.uniform(1, 5, 300)
+        )
         hits += bool(found.low[0] <= 0.1 <= found.high[0])
     assert 930 <= hits <= 970  # 3 standard deviations, and the interval is approximate
 
@@ -136,7 +140,7 @@ def test_limits_cover_where_rows_of_a_user_belong_together() -> None:
         y = rng.random(p.shape) < 1 - np.exp(-rng.gamma(0.5, 2, (300, 1)) * hazard)
         y, p, user = y.ravel(), p.ravel(), np.repeat(np.arange(300), 10)
         for k, groups in enumerate((None, user)):
-            curve = curve_of(y, p, 5, "quantile", 0.95, None, groups)
+            curve = ReliabilityCurve._of(y, p, 5, "quantile", 0.95, None, groups)
             mean = curve.bins.probability
             covered[k] += ((curve.low <= mean) & (mean <= curve.high)).sum()
         bins += len(mean)
@@ -149,7 +153,9 @@ def test_groups_of_single_rows_are_no_groups(rows) -> None:
     y, p = rows
     w = np.random.default_rng(0).exponential(size=len(y))
     own = np.random.default_rng(0).permutation(len(y))
-    alone, found = (curve_of(y, p, 5, "quantile", 0.95, w, groups) for groups in (None, own))
+    alone, found = (
+        ReliabilityCurve._of(y, p, 5, "quantile", 0.95, w, groups) for groups in (None, own)
+    )
     np.testing.assert_allclose(found.low, alone.low, rtol=1e-9)
     np.testing.assert_allclose(found.high, alone.high, rtol=1e-9)
     with pytest.raises(ValueError, match="groups has 2 rows, but the labels have"):
@@ -243,7 +249,7 @@ def test_the_smallest_of_numbers(rows) -> None:
 @pytest.mark.parametrize("strategy", ["quantile", "isotonic"])
 def test_the_unit_of_weights_does_not_matter(rows, strategy, scale) -> None:
     w = np.random.default_rng(1).exponential(size=3000)
-    one, other = (curve_of(*rows, 8, strategy, 0.95, v) for v in (w, w * scale))
+    one, other = (ReliabilityCurve._of(*rows, 8, strategy, 0.95, v) for v in (w, w * scale))
     # w * scale is rounded; isotonic limits lie on numbers up to 2,000
     np.testing.assert_allclose(other.low, one.low, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(other.high, one.high, rtol=1e-9, atol=1e-11)
@@ -263,7 +269,9 @@ def test_axes_that_cannot_be_shared_are_refused(rows, axes) -> None:
     (lambda curve: {"_a": curve}, {}, "model '_a' would be missing"),
 )
 def test_bad_parts_are_refused(rows, curves, options) -> None:
-    ReliabilityDisplay(curves=curves(curve_of(*rows, 8, "quantile", 0.95, None)), **options)
+    ReliabilityDisplay(
+        curves=curves(ReliabilityCurve._of(*rows, 8, "quantile", 0.95, None)), **options
+    )
 
 
 @refused(
@@ -339,7 +347,7 @@ def test_an_isotonic_curve_is_the_isotonic_fit(rows, weighted) -> None:
     y, p = rows
     y, p = y[:1500], p[:1500].round(2)
     w = np.random.default_rng(1).exponential(size=1500) if weighted else None
-    curve = curve_of(y, p, 15, "isotonic", 0.95, w)
+    curve = ReliabilityCurve._of(y, p, 15, "isotonic", 0.95, w)
     fit = IsotonicRegression().fit(p, y, sample_weight=w)
     np.testing.assert_allclose(curve.bins.probability, np.unique(p), rtol=1e-12)
     np.testing.assert_allclose(curve.bins.frequency, fit.predict(np.unique(p)), atol=1e-12)
@@ -349,7 +357,7 @@ def test_of_many_predictions_neighbours_are_taken_together() -> None:
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 50, 200_000)
     y = rng.random(len(p)) < p
-    curve = curve_of(y, p, 15, "isotonic", 0.95, None)
+    curve = ReliabilityCurve._of(y, p, 15, "isotonic", 0.95, None)
     assert 500 < len(curve.bins.weight) <= 1000
     assert curve.bins.weight.sum() == len(p)
     exact = IsotonicRegression().fit(p, y).predict(curve.bins.probability)
@@ -369,7 +377,7 @@ def test_fits_of_right_predictions_lie_in_the_band(shown) -> None:
             kept = y | (rng.random(600) < 0.5)
             y, q = y[kept], p[kept]
             w = np.where(y, 1.0, 2.0)
-        curve = curve_of(y, q, 15, "isotonic", level, w)
+        curve = ReliabilityCurve._of(y, q, 15, "isotonic", level, w)
         f = curve.bins.frequency
         inside += np.average((curve.low <= f) & (f <= curve.high), weights=curve.bins.weight)
     # .2 of one draw, .026 of the mean; a band that forgets half of the variance is .17 off
@@ -378,7 +386,7 @@ def test_fits_of_right_predictions_lie_in_the_band(shown) -> None:
 
 def test_a_model_that_is_wrong_leaves_the_band(rows) -> None:
     y, p = rows
-    right, wrong = (curve_of(y, q, 15, "isotonic", 0.95, None) for q in (p, p**2))
+    right, wrong = (ReliabilityCurve._of(y, q, 15, "isotonic", 0.95, None) for q in (p, p**2))
     outside = [
         np.average((c.bins.frequency < c.low) | (c.bins.frequency > c.high), weights=c.bins.weight)
         for c in (right, wrong)

@@ -597,14 +597,14 @@ def test_calls_of_the_program_that_are_none(tmp_path: Path) -> None:
 
 
 def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch) -> None:
-    fitted, own = regressor("lightgbm"), serving.folder.write
+    fitted, own = regressor("lightgbm"), serving.folder.write_folder
 
     def meanwhile(*given: Any) -> None:
         own(*given)
         (tmp_path / "model").mkdir()
         (tmp_path / "model" / "model.json").write_text("theirs")
 
-    monkeypatch.setattr(serving.folder, "write", meanwhile)
+    monkeypatch.setattr(serving.folder, "write_folder", meanwhile)
     with pytest.raises(ValueError, match="^folder .*model exists: give a new name, or delete it"):
         serving.export(fitted.model, tmp_path / "model", fitted.X)
     assert [*tmp_path.iterdir()] == [tmp_path / "model"]

@@ -16,7 +16,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives import serving
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.xgboost import library as xgboost_library
+from gbdt_objectives.adapters.xgboost import estimators as xgboost_library
 from gbdt_objectives.calibration import LogitCalibrator, VennAbersCalibrator
 from gbdt_objectives.thresholds import Thresholds
 from tests.serving.models import served

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gbdt_objectives._checks import Training
-from gbdt_objectives.adapters._train import StartedObjective, start_margin
-from gbdt_objectives.objectives.base import read_labels
+from gbdt_objectives.adapters._train import StartedObjective
 
 
 def train_linear(
@@ -24,7 +23,9 @@ def train_linear(
         training.know(sets=[(held_out[0], "held_out")], data=X, looks_at=[None])
     if start is None:
         start, given = (
-            start_margin(objective.measured_on(read_labels(objective, y, sample_weight))),
+            StartedObjective.margin_of(
+                objective.measured_on(objective._read_labels(y, sample_weight))
+            ),
             "",
         )
     else:

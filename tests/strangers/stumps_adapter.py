@@ -13,8 +13,7 @@ from gbdt_objectives._links import IDENTITY
 from gbdt_objectives._registry import Named
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._models import CannotTrain, Library
-from gbdt_objectives.adapters._train import StartedObjective, start_margin
-from gbdt_objectives.objectives.base import read_labels
+from gbdt_objectives.adapters._train import StartedObjective
 from tests.strangers import stumps
 
 STUMPS = Named(
@@ -46,8 +45,8 @@ class Fitting(_estimators.Fitting):
             )
 
     def start(self, objective: Any, y: Any, w: Any) -> StartedObjective:
-        measured = objective.measured_on(read_labels(objective, y, w))
-        self.parameters["start"] = start_margin(measured)
+        measured = objective.measured_on(objective._read_labels(y, w))
+        self.parameters["start"] = StartedObjective.margin_of(measured)
         return StartedObjective(measured, self.parameters["start"], self.training)
 
     def hand_over(self, started: StartedObjective) -> None:

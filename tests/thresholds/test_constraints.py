@@ -429,12 +429,12 @@ def test_what_rows_are_worth():
 @each("metric", ["precision", "recall", "false_positive_rate", "alert_rate"])
 def test_the_design_effect_of_every_cut(metric):
     """The running sums are those of each cut on its own."""
-    from gbdt_objectives.thresholds.rows import read_scored_rows
+    from gbdt_objectives.thresholds.rows import ScoredRows
 
     y, score = sample(60)
     score, rng = score.round(1), np.random.default_rng(2)
     w, owner = rng.exponential(size=60), rng.integers(0, 12, 60)
-    rows = read_scored_rows(y, score, [0, 1], w, keep_order=True)
+    rows = ScoredRows.read(y, score, [0, 1], w, keep_order=True)
     factor, x = np.array([5.0, 1.0]), 0.3
     sums = np.stack(
         [rows.class_curve.C * factor[:, None], rows.squares_below * factor[:, None] ** 2]

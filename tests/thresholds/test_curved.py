@@ -14,7 +14,7 @@ from gbdt_objectives import (
 )
 from gbdt_objectives._steps.steps import POOLS, natural_spline
 from gbdt_objectives.thresholds import qwk
-from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.rows import ScoredRows
 from tests.cases import each
 
 BENDS = {"none": lambda m: m, "exp": np.exp, "cube": lambda m: m**3 + m / 20}
@@ -88,7 +88,7 @@ def test_the_choice_by_brute_force() -> None:
     w = np.random.default_rng(0).integers(1, 4, 600)
     order = np.argsort(m)
     y, score, w = y[order], np.exp(m[order]), w[order]
-    s, C = qwk.pool_rows(read_scored_rows(y, score, None, w))
+    s, C = qwk.pool_rows(ScoredRows.read(y, score, None, w))
     assert len(s) == 600  # a pool a row
     fits = [qwk.fit_line_of_pools(s, C), *qwk.fit_splines(C)]
     assert [fit.coefficients for fit in fits] == [2, 2, 3, 5]
@@ -107,7 +107,7 @@ def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
     y, m = draw(400, 14)
     order = np.argsort(m)
     y = y[order]
-    _, C = qwk.pool_rows(read_scored_rows(y, m[order], None, None))
+    _, C = qwk.pool_rows(ScoredRows.read(y, m[order], None, None))
     fit = list(qwk.fit_splines(C))[1]
     left_out = []
     for i in range(400):
@@ -122,11 +122,11 @@ def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
 
 def test_rows_of_one_score_share_a_pool_and_pools_are_of_about_equal_weight() -> None:
     score = np.random.default_rng(1).integers(0, 30, 5000)
-    s, C = qwk.pool_rows(read_scored_rows(score % 4, score.astype(float), None, None))
+    s, C = qwk.pool_rows(ScoredRows.read(score % 4, score.astype(float), None, None))
     np.testing.assert_allclose(s, np.arange(30), rtol=1e-12)
     np.testing.assert_array_equal(C.sum(axis=1), np.bincount(score))
     y, m = draw(20_000, 2)
-    s, C = qwk.pool_rows(read_scored_rows(y, m, None, None))
+    s, C = qwk.pool_rows(ScoredRows.read(y, m, None, None))
     assert len(s) == POOLS
     assert (np.diff(s) > 0).all()
     assert C.sum(axis=1).min() >= 9
@@ -191,7 +191,7 @@ def test_the_search_starts_at_the_share_of_variance_that_the_curve_leaves(monkey
         return np.array([0.0, 1.0, 2.0])
 
     monkeypatch.setattr(qwk, "iterate_thresholds", seen_by)
-    qwk.curved_thresholds(read_scored_rows(y, score, None, None))
+    qwk.curved_thresholds(ScoredRows.read(y, score, None, None))
     ((s, of_pools, R),) = seen
     found = np.interp(score, s, of_pools)
     assert pytest.approx(1 - found.std() / y.std(), abs=0.01) == R  # pools are narrow, not points

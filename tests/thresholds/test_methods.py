@@ -19,7 +19,7 @@ from gbdt_objectives.thresholds import (
     optimize_thresholds,
 )
 from gbdt_objectives.thresholds.methods import check_needs_no_rows, fit_thresholds
-from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.rows import ScoredRows
 from tests.cases import each
 from tests.thresholds.reference import kappa, sample
 
@@ -213,7 +213,7 @@ def test_no_search_ends_in_one_class_where_there_are_better_thresholds(method: s
         y, score = draw_rare(seed, (0.004, 0.01), 0.2, 700)
         if len(np.unique(y)) < 2:
             continue
-        rows = read_scored_rows(y, score, LABELS, None)
+        rows = ScoredRows.read(y, score, LABELS, None)
         for name in ("exact", method):
             found = Thresholds(fit_thresholds(name, rows, qwk_metric()), LABELS)
             assert kappa(y, score, found) > 0
@@ -283,7 +283,7 @@ def test_one_class_by_rounding_errors_is_seen(method: str) -> None:
             score = 0.15 * y + rng.normal(size=n)
             w = rng.uniform(0.1, 2, n) if trial % 2 else None
     assert (n, K) == (58, 4)
-    rows = read_scored_rows(y, score, range(K), w)
+    rows = ScoredRows.read(y, score, range(K), w)
     own, exact = (
         kappa(y, score, Thresholds(fit_thresholds(name, rows, qwk_metric()), range(K)), w)
         for name in (method, "exact")
@@ -325,7 +325,7 @@ def test_falling_scores_are_refused(method: str) -> None:
     if method == "plugin":
         with pytest.raises(ValueError, match="score falls as the class rises"):
             ThresholdStatistics.of(y, score).thresholds(method=method)
-    rows = read_scored_rows(y, score, LABELS, None)  # of a fold, whose exact ones are as good
+    rows = ScoredRows.read(y, score, LABELS, None)  # of a fold, whose exact ones are as good
     np.testing.assert_array_equal(
         fit_thresholds(method, rows, qwk_metric()), fit_thresholds("exact", rows, qwk_metric())
     )

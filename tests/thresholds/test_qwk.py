@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 from gbdt_objectives.metrics import qwk_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, qwk
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, optimal_cuts, qwk_ratio
-from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.rows import ScoredRows
 from tests.thresholds.reference import every_kappa, kappa, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
@@ -72,7 +72,7 @@ def random_problem(seed, n, ties, weighted, K=6):
 def test_equals_the_dynamic_program(n, seeds, ties, weighted):
     for seed in range(seeds):
         y, score, w = random_problem(seed, n, ties, weighted)
-        rows = read_scored_rows(y, score, None, w)
+        rows = ScoredRows.read(y, score, None, w)
         curve = rows.label_curve
         exact = qwk_ratio(curve, exact_cuts(curve))
         assert exact == pytest.approx(
@@ -91,7 +91,7 @@ def test_equals_the_dynamic_program(n, seeds, ties, weighted):
 def test_isotonic_ends_are_those_of_the_isotonic_regression(ties, weighted, block, monkeypatch):
     monkeypatch.setattr(qwk, "BLOCK", block)
     y, score, w = random_problem(0, 40_000, ties, weighted)
-    curve = read_scored_rows(y, score, None, w).label_curve
+    curve = ScoredRows.read(y, score, None, w).label_curve
     ends = isotonic_ends(curve)
     slopes = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
     fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(curve.low)
@@ -161,7 +161,7 @@ def test_a_line_is_the_same_from_blocks_of_pools(monkeypatch, block) -> None:
     rng = np.random.default_rng(5)
     score = rng.normal(size=300)
     y = np.digitize(score + rng.normal(size=300), [-0.5, 0.5])
-    curve = read_scored_rows(y, score, None, rng.integers(1, 4, 300).astype(float)).label_curve
+    curve = ScoredRows.read(y, score, None, rng.integers(1, 4, 300).astype(float)).label_curve
     whole = qwk.fit_line(curve, 2.0, 0, 300)
     monkeypatch.setattr(qwk, "BLOCK", block)
     parts = qwk.fit_line(curve, 2.0, 0, 300)
@@ -173,7 +173,7 @@ def test_the_rank_correlation_is_spearmans():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 4, 500)
     score = (y + 2 * rng.standard_normal(500)).round(1)
-    curve = read_scored_rows(y, score, None, None, None).label_curve
+    curve = ScoredRows.read(y, score, None, None, None).label_curve
     assert qwk.rank_correlation(curve) == pytest.approx(
         pearsonr(rankdata(score), y).statistic, abs=1e-12
     )
@@ -182,7 +182,7 @@ def test_the_rank_correlation_is_spearmans():
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_scores_rise_in_any_unit(unit):
     y = np.repeat([0, 1, 2], 20)
-    curve = read_scored_rows(y, unit * (y + np.arange(60) / 60), None, None).label_curve
+    curve = ScoredRows.read(y, unit * (y + np.arange(60) / 60), None, None).label_curve
     assert qwk.score_rises(curve)
 
 
@@ -191,7 +191,7 @@ def test_the_last_fit_of_a_line_looks_at_all_rows(monkeypatch) -> None:
     rng = np.random.default_rng(6)
     score = np.sort(rng.normal(size=2000))
     y = np.clip(np.rint(1.5 + 1.6 * score + rng.normal(0, 0.4, 2000)), 0, 3).astype(int)
-    curve = read_scored_rows(y, score, None, None).label_curve
+    curve = ScoredRows.read(y, score, None, None).label_curve
 
     def squared_error(line) -> float:
         return float(((y - line.position(score).clip(0, 3)) ** 2).sum())

@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array, Earlier, Training
-from gbdt_objectives._checks.columns import check_labels
+from gbdt_objectives._checks.tables import check_label_column
 from gbdt_objectives._links import BY_NAME, IDENTITY, LOGIT, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST, library
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import TRAIN, Request, by_reason, documented, words_of
 from gbdt_objectives.adapters._models import CannotTrain
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start, read_labels
 from gbdt_objectives.objectives.function import FunctionLoss
 
 BLOCK = 1000  # as many rows as CatBoost passes at once
@@ -117,7 +117,7 @@ def rendered(metric: Metric | None, shift: float = 0.0, link: Link | None = None
 
 
 @contextmanager
-def explain(*called: Any) -> Iterator[None]:
+def own_errors(*called: Any) -> Iterator[None]:
     """Raise what one of the ``called`` found wrong, which CatBoost tells as text."""
     try:
         yield
@@ -247,7 +247,7 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
     _arguments.refuse_all(params, {**REFUSED, **OF_TRAIN})
     for pool, name in request.evals:
         if pool.has_label():
-            check_labels(f"the label of {name}", np.ravel(pool.get_label()))
+            check_label_column(f"the label of {name}", np.ravel(pool.get_label()))
 
 
 def labels(pool: catboost.Pool, name: str) -> Array:
@@ -260,7 +260,7 @@ def labels(pool: catboost.Pool, name: str) -> Array:
     return np.asarray(pool.get_label())
 
 
-def weights(pool: catboost.Pool) -> Array | None:
+def pool_weights(pool: catboost.Pool) -> Array | None:
     """The weights of a Pool's rows; None if all weigh 1."""
     w = np.asarray(pool.get_weight())
     return None if (w == 1).all() else w
@@ -270,7 +270,7 @@ def place(
     request: Request, objective: Objective, params: Mapping[str, Any], datasets: Any
 ) -> tuple[RowWise, dict[str, Any]]:
     pool = request.data
-    y, w = labels(pool, "data"), weights(pool)
+    y, w = labels(pool, "data"), pool_weights(pool)
     return start(objective, y, w, request.others, params, request.training), {}
 
 
@@ -285,10 +285,10 @@ def start(
     if asked.get("save_snapshot"):  # CatBoost would go on with the rounds of another objective
         name = sha256(f"{measured!r} {training.metric!r}".encode()).hexdigest()[:8]
         given["snapshot_file"] = f"{asked['snapshot_file']}.{name}"
-    training.know(loss=measured.equations, rows=read_labels(measured, y, w))
+    training.know(loss=measured.equations, rows=measured._read_labels(y, w))
     earlier = given.get("init_model")
     if earlier is None:
-        return RowWise(measured, float(_train.start_margin(measured)))
+        return RowWise(measured, float(StartedObjective.margin_of(measured)))
     if isinstance(earlier, str | PathLike):
         earlier = catboost.CatBoost().load_model(earlier)
     # a copy forgets the margins of its training, which lack the intercept
@@ -309,7 +309,7 @@ def run(
     called = {"loss_function": loss, "eval_metric": metric, "use_best_model": rounds is not None}
     called |= quiet(request.params, request.others)
     pools = [pool for pool, _ in request.evals] or None
-    with explain(loss, metric), set_temporarily(model, called):
+    with own_errors(loss, metric), set_temporarily(model, called):
         model.fit(request.data, eval_set=pools, early_stopping_rounds=rounds, **request.others)
     if rounds is not None and request.metric is not None:
         warn_of_few(model, request.metric)
@@ -401,7 +401,7 @@ def mark_of(model: Any) -> str | None:
     return mark if training == about.get("model_guid") else None
 
 
-def finish(model: Any, objective: Objective, intercept: Start) -> Any:
+def finish(model: Any, objective: Objective, intercept: float | Array) -> Any:
     """A complete model, with the intercept in its first tree: CatBoost's own bias would be missing
     from a classifier's ONNX file and from models that go on from it."""
     leaves = model.get_leaf_values()

@@ -1,8 +1,9 @@
-"""CatBoost's estimators, with objectives and metrics of this package."""
+"""CatBoost's estimators, with objectives and metrics of this package, and the library as a value:
+its functions and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,18 +11,18 @@ import catboost
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.columns import check_table
+from gbdt_objectives._checks.tables import check_table
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import CATBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, REGRESSOR, documented
-from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, named
+from gbdt_objectives.adapters._estimators import OBJECTIVES, class_positions, drop_in, first_given
+from gbdt_objectives.adapters._models import TrainingLibrary
 from gbdt_objectives.adapters.catboost import _train
-from gbdt_objectives.adapters.catboost._train import explain, rendered
+from gbdt_objectives.adapters.catboost._train import own_errors, rendered
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 PLAIN = {"Raw", "RawFormulaVal", "Exponent", "AUC", "PRAUC", "NormalizedGini"}
 RIGHT = {"score": PLAIN, "opaque": PLAIN, "log": {*PLAIN, "Poisson", "Tweedie", "LogLinQuantile"}}
@@ -55,15 +56,15 @@ class Fitting(_estimators.Fitting):
         if isinstance(X, catboost.Pool) and self.given.get("y") is None:
             labels = np.asarray(X.get_label()) if X.has_label() else None
             self.passed = {"y": None, "sample_weight": self.given.get("sample_weight")}
-            self.given |= {"y": labels, "sample_weight": _train.weights(X)}
+            self.given |= {"y": labels, "sample_weight": _train.pool_weights(X)}
         if not isinstance(sets, list):
             self.given["eval_set"] = [sets]
-        if isinstance(named(self.estimator, "eval_metric"), list | tuple):
+        if isinstance(first_given(self.estimator, "eval_metric"), list | tuple):
             raise ValueError(
                 "eval_metric is a list: CatBoost stops on one, measure others on the predictions"
             )
         if not self.is_ours:
-            own = named(self.estimator, *OBJECTIVES)
+            own = first_given(self.estimator, *OBJECTIVES)
             if callable(own) and not any("calc_ders" in name for name in dir(own)):
                 _arguments.check_is_objective(own)
             return
@@ -94,7 +95,7 @@ class Fitting(_estimators.Fitting):
 
     def read_by(self, metric: Metric) -> Link | None:
         """The link by which predictions of CatBoost's own objective are made of its margins."""
-        own = str(named(self.estimator, *OBJECTIVES) or "")
+        own = str(first_given(self.estimator, *OBJECTIVES) or "")
         if own.startswith(("Poisson", "Tweedie")):
             return LOG
         if not self.is_classifier:
@@ -105,7 +106,7 @@ class Fitting(_estimators.Fitting):
 
     def positions(self, y: Array) -> Array:
         """Labels as positions of the classes, whose names CatBoost is told."""
-        objective, given = self.objective, named(self.estimator, "class_names")
+        objective, given = self.objective, first_given(self.estimator, "class_names")
         assert objective is not None
         classes = self.find_classes(objective) if given is None else np.asarray(given)
         if objective.n_classes == 2:
@@ -125,13 +126,13 @@ class Fitting(_estimators.Fitting):
     @contextmanager
     def around(self) -> Iterator[None]:
         self.given |= self.passed
-        with explain(*self.parameters.values()):
+        with own_errors(*self.parameters.values()):
             yield
         vars(self.estimator).pop(self.fitted, None)
         if self.metric is not None and self.stops(self.estimator.get_params()):
             _train.warn_of_few(self.estimator, self.metric)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         _train.finish(self.estimator, objective, self.parameters["loss_function"].shift)
 
     set_temporarily = staticmethod(_train.set_temporarily)
@@ -145,7 +146,7 @@ class Fitting(_estimators.Fitting):
     def held_out(
         cls, estimator: Any, weigh: Any, X: Any, y: Array, w: Array | None
     ) -> dict[str, Any]:
-        given = {name: named(estimator, name) for name in FEATURES}
+        given = {name: first_given(estimator, name) for name in FEATURES}
         features = {name: None if v is None else list(v) for name, v in given.items()}
         return {"eval_set": [catboost.Pool(X, y, weight=w, **features)]}
 
@@ -168,7 +169,7 @@ class Ours(catboost.CatBoost):
 
     def load_model(self, *args: Any, **kwargs: Any) -> Any:
         """Load a model, as CatBoost does; the objective of the estimator reads its scores."""
-        objective = named(self, *OBJECTIVES)
+        objective = first_given(self, *OBJECTIVES)
         super().load_model(*args, **kwargs)
         self.__dict__.pop("_objective", None)  # of an earlier fit
         if Fitting.reads(objective) and _train.margins_of(self)[1].name in ("score", "undeclared"):
@@ -176,7 +177,7 @@ class Ours(catboost.CatBoost):
         return self
 
     def _prepare_train_params(self, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(named(self, *OBJECTIVES), Objective):
+        if isinstance(first_given(self, *OBJECTIVES), Objective):
             raise TypeError(
                 "CatBoost's own search does not call fit, and so trains no objective of ours: use "
                 "GridSearchCV, RandomizedSearchCV or RFE of scikit-learn"
@@ -281,3 +282,47 @@ class CatBoostClassifier(catboost.CatBoostClassifier, Ours):
         if (K := len(self.classes_)) > 2:
             raise ValueError(f"a threshold is for two classes, here are {K}: read predict_proba")
         super().set_probability_threshold(*args, **kwargs)
+
+
+REFUSED = _arguments.by_reason({
+    "early stopping here is on rows of ours, and keeps the rounds up to the best one; leave it out":
+        "use_best_model=1 best_model_min_trees=1 eval_fraction=0",
+})  # fmt: skip
+
+
+def same_steps(estimator: Any, models: Sequence[Any]) -> dict[str, Any]:
+    """The learning rate, which CatBoost would choose anew, and nothing that needs held-out rows."""
+    given = estimator.get_params()
+    found: dict[str, Any] = {"use_best_model": None} if "use_best_model" in given else {}
+    if not given.keys() & {"learning_rate", "eta"}:
+        found["learning_rate"] = float(np.mean([model.learning_rate_ for model in models]))
+    return found
+
+
+LIBRARY = TrainingLibrary(
+    **vars(CATBOOST),
+    # training
+    data=catboost.Pool, instead=_train.INSTEAD, stops=_train.StopRounds,
+    stop=lambda metric, rounds, params: _train.StopRounds(), check=_train.check,
+    labels=_train.labels, place=_train.place, run=_train.run, finish=_train.finish,
+    # estimators
+    kinds={kind.__name__: kind for kind in (
+        CatBoostRegressor, CatBoostClassifier)},
+    fitting=Fitting,
+    check_stopping=lambda estimator: _arguments.refuse_all(estimator.get_params(), REFUSED),
+    aliases={
+        "objective": ("objective", "loss_function"),
+        "metric": ("eval_metric", "custom_metric", "custom_loss"),
+        "iterations": ("iterations", "n_estimators", "num_boost_round", "num_trees"),
+    },
+    defaults={"Regressor": (None, "RMSE"), "Classifier": (None, "Logloss")},
+    knows_objective=lambda name: True,  # CatBoost refuses all other names itself
+    takes={"Poisson": (0, np.inf), **dict.fromkeys(("Logloss", "CrossEntropy"), (0, 1))},
+    correctable=(None, "Logloss", "CrossEntropy", "MultiClass"),
+    own_stopping=("early_stopping_rounds", "od_wait"),
+    same_steps=same_steps,
+    small={"max_depth": 2, "thread_count": 1, "verbose": 0, "allow_writing_files": False},
+    count_rounds=lambda estimator: int(estimator.tree_count_),
+    # intercepts
+    margins_of=_train.margins_of, shift_intercept=_train.shift_intercept, mark_of=_train.mark_of,
+)  # fmt: skip

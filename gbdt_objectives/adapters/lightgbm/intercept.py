@@ -188,7 +188,7 @@ def _named(booster: lgb.Booster, objective: Objective) -> lgb.Booster:
     return booster
 
 
-def in_order(model: Any, X: Any) -> Any:
+def columns_in_order(model: Any, X: Any) -> Any:
     """Rows of a table with the model's columns in its order: LightGBM reads them by position."""
     booster = getattr(model, "_Booster", model)  # None in an estimator that is not fitted
     if booster is None or column_names(X) is None:
@@ -204,7 +204,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
             f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "
             "DataFrames only, pass what the Dataset was made of"
         )
-    X, (name, *_) = in_order(booster, X), read_objective(booster)
+    X, (name, *_) = columns_in_order(booster, X), read_objective(booster)
     if name not in (*LOGISTIC_OBJECTIVES, CUSTOM):
         _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)
     if averages(booster):

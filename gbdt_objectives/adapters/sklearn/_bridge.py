@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, OPAQUE, Link
-from gbdt_objectives.adapters._train import StartedObjective, start_margin
+from gbdt_objectives.adapters._train import StartedObjective
 
 HOOKS = ("_get_loss", "_encode_y", "_check_early_stopping_loss", "_raw_predict")
 for _name in HOOKS:
@@ -50,7 +50,7 @@ class ObjectiveLoss(losses.BaseLoss):  # type: ignore[misc]
 
     def fit_intercept_only(self, y_true: Array, sample_weight: Array | None = None) -> Array:
         self.started.objective = self.started.objective.measured(y_true, sample_weight)
-        return np.asarray(start_margin(self.started.objective), np.float64)
+        return np.asarray(StartedObjective.margin_of(self.started.objective), np.float64)
 
     def gradient(
         self, y_true: Array, raw_prediction: Array, sample_weight: Array | None,

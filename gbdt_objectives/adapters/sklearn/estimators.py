@@ -1,4 +1,5 @@
-"""scikit-learn's HistGradientBoosting, with objectives and metrics of this package."""
+"""scikit-learn's HistGradientBoosting, with objectives and metrics of this package, and as a
+value."""
 
 from __future__ import annotations
 
@@ -9,18 +10,18 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
 from sklearn import ensemble
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives._checks import Array, Earlier, Member
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import SKLEARN
-from gbdt_objectives.adapters import _estimators
+from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented, words_of
-from gbdt_objectives.adapters._models import CannotTrain
-from gbdt_objectives.adapters._train import StartedObjective, warn_if_few
+from gbdt_objectives.adapters._models import CannotTrain, Library
+from gbdt_objectives.adapters._train import MARK, StartedObjective, warn_if_few
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 LOSSES = {"Regressor": "squared_error", "Classifier": "log_loss"}  # which ours replace
 LINKS = {"log_loss": ("logit", "softmax"), "poisson": ("log",), "gamma": ("log",)}
@@ -104,8 +105,14 @@ class Fitting(_estimators.Fitting):
                 f"warm_start=True goes on from a fit of objective={before!r}, whose margins "
                 f"loss={estimator.loss!r} would misread: keep objective, or pass warm_start=False"
             )
-        if not self.is_ours:
-            return
+        if self.is_ours:
+            self.check_objective()
+            self.check_stopping()
+            bridge()
+
+    def check_objective(self) -> None:
+        """Raise for what an objective or a metric of ours does not go with."""
+        estimator, objective, given = self.estimator, self.objective, self.estimator.objective
         if objective is not None and estimator.loss != LOSSES[self.role]:
             raise ValueError(f"loss={estimator.loss!r} and objective={given!r}: leave one out")
         if objective is not None and objective.outputs > 1 and not self.is_classifier:
@@ -119,6 +126,10 @@ class Fitting(_estimators.Fitting):
                 f"scoring={estimator.scoring!r} is given, but early stopping looks at eval_metric"
                 f"{', and would misread scores' * score}: leave scoring out"
             )
+
+    def check_stopping(self) -> None:
+        """Raise unless early stopping is on for a metric, and has the values that it needs."""
+        estimator, objective, given = self.estimator, self.objective, self.estimator.objective
         rows = len(self.given["y"])
         stops = rows > 10_000 if estimator.early_stopping == "auto" else estimator.early_stopping
         if self.metric is not None and not stops:
@@ -136,7 +147,6 @@ class Fitting(_estimators.Fitting):
                 "early_stopping=False, or eval_metric=, and X_val and y_val to fit (scikit-learn "
                 "1.7 or newer)"
             )
-        bridge()
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         X, y = (self.given.get(name) for name in ("X_val", "y_val"))
@@ -239,7 +249,7 @@ class Fitting(_estimators.Fitting):
             # scikit-learn's own code predicts, by its loss of the same link
             estimator._loss = bridge().own_loss(self.objective.link, self.objective.outputs)
 
-    def complete(self, objective: Objective, intercept: Start) -> None:
+    def complete(self, objective: Objective, intercept: float | Array) -> None:
         """scikit-learn has put the intercept into the model."""
 
 
@@ -304,3 +314,68 @@ class HistGradientBoostingRegressor(ensemble.HistGradientBoostingRegressor):  # 
 )  # fmt: skip
 class HistGradientBoostingClassifier(ensemble.HistGradientBoostingClassifier):  # type: ignore[misc]
     """scikit-learn's ``HistGradientBoostingClassifier`` with objectives and metrics of ours."""
+
+
+KINDS = {name: globals()[name] for name in SKLEARN.estimators}
+
+
+def own_class(estimator: Any) -> Any:
+    """One of scikit-learn's as one of ours; one of ours, or of a subclass, as it is."""
+    if hasattr(estimator, "eval_metric"):
+        return estimator
+    kind = KINDS.get(type(estimator).__name__)
+    if kind is None:
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}, a subclass of scikit-learn's class that "
+            "takes no objective: make it one of the class in gbdt_objectives.adapters.sklearn"
+        )
+    return kind(**estimator.get_params(deep=False))
+
+
+def check_stopping(estimator: Any) -> None:
+    if "X_val" not in signature(estimator.fit).parameters:
+        raise ValueError(
+            "early_stopping_rounds needs an estimator that is given the rows held out, which "
+            f"{type(estimator).__name__} takes from scikit-learn 1.7 on: leave it out, and pass "
+            "early_stopping=True to the estimator, which splits off rows itself"
+        )
+    if estimator.early_stopping is True:
+        raise ValueError(
+            "estimator has early_stopping=True, on rows that it splits off itself, and "
+            "early_stopping_rounds is given: leave one of the two out"
+        )
+    if estimator.scoring != "loss":
+        raise ValueError(
+            f"estimator has scoring={estimator.scoring!r}, but early_stopping_rounds looks at the "
+            "loss, or at a metric of gbdt_objectives: leave one of the two out"
+        )
+
+
+def shift_intercept(model: Any, delta: ArrayLike, mark: str = "") -> Any:
+    """A copy of a fitted estimator, shifted."""
+    check_is_fitted(model)
+    _arguments.check_shiftable(*bridge().margins_of(model))
+    d = _arguments.read_shift(delta, model.n_trees_per_iteration_)
+    moved = bridge().add_to_margins(model, d)
+    setattr(moved, MARK, {last_fit(moved): mark})  # another fit leaves it there
+    return moved
+
+
+def last_fit(model: Any) -> str:
+    return f"{getattr(model, 'n_iter_', 0)} {getattr(model, '_baseline_prediction', None)}"
+
+
+LIBRARY = Library(
+    **vars(SKLEARN), kinds=KINDS, fitting=Fitting, aliases={"objective": ("loss",)},
+    defaults={role: (None, loss) for role, loss in LOSSES.items()},
+    takes={"gamma": (1e-300, np.inf), "poisson": (0.0, np.inf)},
+    correctable=(None, "log_loss"), knows_objective=lambda name: False,
+    small={"max_depth": 2, "min_samples_leaf": 5}, own_stopping=(),
+    check_stopping=check_stopping, own_class=own_class,
+    stops_after=lambda rounds: {"early_stopping": True, "n_iter_no_change": rounds, "tol": 0.0},
+    fixed_rounds=lambda rounds: {"max_iter": rounds, "early_stopping": False},
+    weigh_held_out=lambda w: {"sample_weight_val": w},
+    count_rounds=lambda estimator: int(estimator.n_iter_),
+    margins_of=lambda model: bridge().margins_of(model), shift_intercept=shift_intercept,
+    mark_of=lambda model: getattr(model, MARK, {}).get(last_fit(model)),
+)  # fmt: skip

@@ -20,7 +20,13 @@ from gbdt_objectives._checks.spellings import each_word
 from gbdt_objectives._public import public
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._arguments import Refused, Table, as_list, by_reason, metrics_of
+from gbdt_objectives.adapters._arguments import (
+    ParameterTable,
+    Refused,
+    as_list,
+    by_reason,
+    metrics_of,
+)
 from gbdt_objectives.adapters._train import MARK, corrected_rate, starts_of_sets, warn_if_few
 from gbdt_objectives.metrics import Metric, loss_metric
 from gbdt_objectives.objectives import Objective
@@ -134,7 +140,7 @@ def is_maximized(name: str) -> bool:
     return name != "mape" and name.startswith(("auc", "pre", "map", "ndcg"))
 
 
-def named(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
+def link_parameters(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters by which a model predicts by the objective's link."""
     step = {"max_delta_step": params.get("max_delta_step") or 0}  # 0.7 by count:poisson
     linear = params.get("booster") == "gblinear"
@@ -153,7 +159,7 @@ class Complete(xgb.callback.TrainingCallback):
         super().__init__()
         xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
         self.callbacks, self.rate = callbacks, corrected_rate(objective)
-        self.named = objective and params and named(params, objective)
+        self.named = objective and params and link_parameters(params, objective)
 
     def before_training(self, model: Any) -> Any:
         if self.named:
@@ -473,7 +479,7 @@ LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refi
 REFITS = ("reg:absoluteerror", "reg:quantileerror")
 NO_TREES: Refused = {"updater": ((), "alone it grows no trees; leave it out")}
 
-TABLE = Table(
+TABLE = ParameterTable(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
     refused=REFUSED | FOREIGN, refused_with=REFUSED_WITH,
 )  # fmt: skip

@@ -31,12 +31,14 @@ from gbdt_objectives._rows.rows import Rows
 from gbdt_objectives._rows.workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import ABSENT, Request
-from gbdt_objectives.adapters._train import RowsOfParts, find_callbacks, read_starts, start_margin
+from gbdt_objectives.adapters._train import (
+    RowsOfParts,
+    StartedObjective,
+)
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine
-from gbdt_objectives.adapters.xgboost.library import LIBRARY
+from gbdt_objectives.adapters.xgboost.estimators import LIBRARY
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import read_labels
 
 TIMEOUT = 300  # seconds
 
@@ -107,11 +109,11 @@ def train(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
     )  # fmt: skip
-    matrices = _arguments.check_arguments(request, LIBRARY, xgb_dask.DaskDMatrix)
+    matrices = request.check(LIBRARY, xgb_dask.DaskDMatrix)
     check_not_by_row(objective)
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
-    callbacks = find_callbacks(LIBRARY, request, lambda k: None)
+    callbacks = LIBRARY.find_callbacks(request, lambda k: None)
     earlier = on_one_machine.continues(params, kwargs, objective, request.training)
     needed = {address for matrix in matrices.values() for address in matrix.worker_map}
     with explained_errors(client, needed, timeout) as interruptible:
@@ -121,15 +123,15 @@ def train(
             earlier=earlier, base_margin=ends, ends=ends or (-np.inf, np.inf),
         )  # fmt: skip
         if started.shifts:
-            started.shift = start_margin(measured)
-        trained = on_one_machine.run(
+            started.shift = StartedObjective.margin_of(measured)
+        trained = LIBRARY.run(
             request, [interruptible, *callbacks], started, begin, partial(xgb_dask.train, client)
         )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
         history.clear()
         history.update(trained["history"])
-    booster = on_one_machine.finish(booster, objective, started.shift)
+    booster = LIBRARY.finish(booster, objective, started.shift)
     booster.__class__ = Trained
     return booster
 
@@ -193,7 +195,7 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
     return {"coll_cfg": replace(config, timeout=timeout)}
 
 
-class Part(NamedTuple):
+class PartFacts(NamedTuple):
     rows: int
     ends: tuple[float, float] | None  # of its base_margin
     largest_weight: float | None
@@ -217,7 +219,7 @@ def measure(
 
 
 def measured_on_parts(
-    objective: Objective, parts: Sequence[Part], run: Callable[[Callable[..., Any]], list[Any]]
+    objective: Objective, parts: Sequence[PartFacts], run: Callable[[Callable[..., Any]], list[Any]]
 ) -> Objective:
     """The objective measured on all parts, whose matrices ``run(function)`` passes to it."""
     rows = sum(part.rows for part in parts)
@@ -233,7 +235,7 @@ def measured_on_parts(
 def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.DMatrix) -> Any:
     y, w = _checks.label_weight(matrix)
     with _workers.some_rows():
-        return function(read_labels(objective, y, w))
+        return function(objective._read_labels(y, w))
 
 
 def inspect_matrix(
@@ -282,24 +284,24 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
         )
         if rows:
-            on_one_machine.labels(matrix, "data")
+            LIBRARY.labels(matrix, "data")
         return tells(matrix)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         return kind(f"in {name}: {error}")
 
 
-def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
+def tell(objective: Objective | None, matrix: xgb.DMatrix) -> PartFacts:
     """What a partition tells before anything is measured; an objective checks training rows."""
     rows = matrix.num_row()
     _, w = _checks.label_weight(matrix)
     margin = matrix.get_float_info("base_margin")
     if objective is not None:
         if margin.size:
-            read_starts("base_margin", margin, objective.outputs, rows)
+            StartedObjective.read_starts("base_margin", margin, objective.outputs, rows)
         of_part(objective, len, matrix)
     ends = (float(margin.min()), float(margin.max())) if margin.size else None
-    return Part(rows, ends, None if w is None else float(np.max(w, initial=0)))
+    return PartFacts(rows, ends, None if w is None else float(np.max(w, initial=0)))
 
 
 _interrupted: set[str] = set()  # on a worker: the trainings that nobody waits for any more

@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._public import attributes, public
 from gbdt_objectives.adapters._arguments import documented
 from gbdt_objectives.adapters._estimators import drop_in
-from gbdt_objectives.adapters._train import StartedObjective, start_of_rows
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.adapters.xgboost._train import start_at
 from gbdt_objectives.distributed.dask import _train
@@ -77,7 +77,7 @@ class _Fitting(estimators.Fitting):
         labels = y if isinstance(y, dask.array.Array) else y.to_dask_array()
         labels = labels[:, 0] if labels.ndim == 2 else labels
         return labels.map_blocks(
-            lambda block: start_of_rows(measured, len(block)), new_axis=1,
+            lambda block: StartedObjective.rows_of(measured, len(block)), new_axis=1,
             chunks=(labels.chunks[0], (measured.outputs,)), meta=np.empty((0, 0)),
         )  # fmt: skip
 
