@@ -46,7 +46,8 @@ WEIGH = (
 )
 
 LONG_TAIL = 5.0
-"""Skewness of a target above which learning it was worse than learning classes in trials."""
+"""Skewness of a target above which learning it was worse than learning classes in trials, and its
+logarithm better (test_a_target_with_a_long_tail_names_its_logarithm)."""
 
 Members = list[tuple[str, Any]]  # name and regressor of each; the only one's name is "estimator"
 
@@ -353,7 +354,7 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
     return np.asarray((found.T / np.maximum(times, 1)).T)
 
 
-PATIENCE = 20  # number of rounds without a better mean after which folds stop
+PATIENCE = 20  # rounds without a better mean after which folds stop: experiments/early_stopping
 
 
 class FoldThreads:
