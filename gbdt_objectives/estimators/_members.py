@@ -375,7 +375,7 @@ class FoldThreads:
                 with self.running, config_context(**config):
                     self.check()
                     return fit(*folds[k])
-            except BaseException as error:
+            except BaseException as error:  # or the other folds would wait for this one
                 self.fail(error)
                 raise
 

@@ -334,7 +334,7 @@ def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[N
     estimator._canonized_params, estimator._object = None, type(model)()
     try:
         yield
-    except BaseException:
+    except BaseException:  # an interrupt, too
         estimator._object = model
         raise
     finally:
