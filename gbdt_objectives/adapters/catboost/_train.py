@@ -349,7 +349,7 @@ def warn_of_few(model: Any, metric: Metric) -> None:
 
 LINKS = {
     "Logloss": LOGIT, "CrossEntropy": LOGIT, "MultiClass": Link.softmax(None),
-    "PythonUserDefinedPerObject": UNDECLARED,
+    "PythonUserDefinedPerObject": UNDECLARED,  # what CatBoost calls each objective in Python
     **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Lq"), IDENTITY),
 }  # fmt: skip
 """What margins of models of CatBoost's objectives are."""
