@@ -25,7 +25,7 @@ from gbdt_objectives._rows import workers as _workers
 
 SILENT = ("Spark", "Ray")  # engines on whose workers a warning ends in a log that nobody reads
 
-SAME_WEIGHT = 1e-3  # how near weights are to 1/rate that was rounded, relative to it
+SAME_WEIGHT = 1e-3  # relative: weights of 1 / rate are often made of a rate with three digits
 COMMON = 0.1  # share of events, above any that are rare enough to thin the others below them
 SAYS_NO = {"no", "n", "false", "neg", "negative", "0", "-1"}  # words of a class that is no event
 
@@ -334,7 +334,7 @@ def thins_the_frequent_class(sampling: Sampling) -> None:
             raise ValueError(message)
         warn(message)
         return
-    kept, by_chance = sampling.kept, 3 * np.sqrt(others)
+    kept, by_chance = sampling.kept, 3 * np.sqrt(others)  # three deviations of a random count
     if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
         warn(
             f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
@@ -436,7 +436,7 @@ def read_call(
     callers = (type(seen.get("obj")), type(seen.get("fobj")), *type(fit.get("self")).__mro__)
     if any(kind.__module__.startswith(DOORS) for kind in callers):
         return {}
-    with suppress(KeyError, AttributeError, IndexError):  # its locals have other names
+    with suppress(KeyError, AttributeError, IndexError):  # locals that a new version renamed
         return _registry.library(room).read_call(seen, fit, name)
     return {}
 

@@ -128,7 +128,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         return
     if told is not None:
         told.add(words)
-    if _workers.engine() == "Dask":
+    if _workers.engine() == "Dask":  # a warning of Python would end in the worker's log
         sys.modules["distributed"].warn(message, category)
         return
     ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", Stack.here())

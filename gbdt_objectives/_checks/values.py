@@ -25,7 +25,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 SUM_TOLERANCE = 1e-4  # of a row of probabilities: a float32 softmax is off by 1e-6
 MOST_COPIES = 2**53  # larger whole numbers are not exact in float64
 FEW, MANY = 10, 50  # fewer probabilities may all be 0 and 1 by chance
-FAR = 3  # standard deviations within which the labels of some of the rows have their mean
+FAR = 3  # deviations: the mean of any tenth of the rows is nearer to that of all, sqrt(1 / 0.1 - 1)
 MAY_BE_GRADE = {"none", "."}  # as in none, mild, severe
 MISSING = MAY_BE_GRADE | {"", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", r"\n"}
 """Words for a missing value, in small letters."""

@@ -23,7 +23,7 @@ from gbdt_objectives._command_line.files import FileTable, InputError, doing, to
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.objectives.loss import HessianKind
 
-FEWEST_GROUPS = 30
+FEWEST_GROUPS = 30  # limits of fewer are too narrow: docs/theory/calibration.md, rows in groups
 COLUMNS = {
     "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),
     **{k: (k,) for k in ("y_pred", "sample_weight", "counts", "groups", "keep_rate", "key")},

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 
 DeviceArray = Any  # an array of any library but numpy
 BLOCK_BYTES = 1 << 20  # large enough for numpy to be busy, small enough for the cache
-EXPRESSION_BYTES = 1 << 18  # of an expression: the system hands larger arrays out page by page
+EXPRESSION_BYTES = 1 << 18  # larger new arrays come page by page: twice to three times as slow
 
 STRETCH = 8192
 """Number of rows of a BLAS call. Above 10,000 OpenBLAS wakes its other threads, which then spin for
-a while and take the cores from the booster (measured: LightGBM's rounds took 2.8 times as long)."""
+a while and take the cores from the booster: LightGBM's rounds took 2.8 times as long, as
+benchmarks/README.md says."""
 
 
 def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:

@@ -236,6 +236,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     if failed:
         call.awaited = False
         raise error_of_a_worker(error, reduce)
+    # n sum h^2 = (sum h)^2 only if all h are equal (Cauchy-Schwarz): one sum compares all workers
     if not (math.isfinite(n) and int(n) * int(sum_hh) == int(sum_h) ** 2 and sum_h == n * h):
         call.awaited = False
         raise disagreement(call, len(own), reduce)

@@ -64,7 +64,7 @@ Reader = Callable[[str, Any], Any]  # name and value of a key to the checked val
 LONGEST = 2**26  # the most characters of a text, and the most bytes of the labels in it
 MOST_VALUES = 4_000_000  # the most values: commas and opening brackets, of which memory is made
 DEEPEST = 50  # the most brackets around a value; no format has a fifth of it
-MOST_DIGITS = 4000  # of an integer: a float holds 309, and some versions of Python read no 4301
+MOST_DIGITS = 4000  # of an integer: a float holds 309; since 3.10.7 Python reads no 4,301
 PLAIN = (str, int, bool, type(None))  # what JSON has as it is
 
 
@@ -321,7 +321,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-POOLS = 2000  # pools that curves are fitted on: finer than any curve here can follow
+POOLS = 2000  # pools that curves are fitted on: far finer than a spline of five knots can follow
 
 KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
 """Shares of rows below the knots of splines (Harrell 2015, table 2.3); two make a straight line."""

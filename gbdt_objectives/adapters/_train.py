@@ -146,7 +146,7 @@ class StartedObjective:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
-        return self  # LightGBM copies its parameters
+        return self  # LightGBM deep-copies its parameters; what this measures is read afterwards
 
     def _check_start(self, margin: Array) -> None:
         if self.start is None or margin.size == 0:  # a worker may have no rows

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""
 
-STEPS = 200
+STEPS = 200  # at most; a maximum that was not reached is refused
 SMALL = 1e-11  # relative fall of the loss that rounding may hide
 NEARLY_FLAT = 1e-6  # a gradient that is enough where single rows are too far off or too light
 FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
-COARSE = 16  # among many rows, the start is fitted to one in so many
+COARSE = 16  # of many rows, one in so many gives the start: the maximum is the same, and unique
 SANE = 30.0  # larger parameters, for spread 1, come from rows that the start nearly separates
 LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift could change
 

@@ -25,8 +25,8 @@ from gbdt_objectives._steps.steps import (
 )
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
-FIRST_SLOPE = 0.0  # its cost in BIC: experiments/ordinal_probabilities/few_rows.py
-PENALTY = 0.01  # of squared coefficients, which ends their growth where the score separates classes
+FIRST_SLOPE = 0.0  # log(n), as BIC says, left curves flat: experiments/ordinal_probabilities
+PENALTY = 0.01  # of squared coefficients, which grow without end where the score separates classes
 
 
 @dataclass(frozen=True, eq=False)

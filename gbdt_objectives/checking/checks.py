@@ -37,7 +37,7 @@ from gbdt_objectives.objectives.function import FunctionLoss
 PARTS = "gradient", "hessian"
 LEAVES = 40  # number of random leaves whose steps are tried
 NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
-PULL = 0.05  # |sum w g| / sum w |g| that an intercept may leave, as one of smoothed shares does
+PULL = 0.05  # |sum w g| / sum w |g| that an intercept may leave: one of smoothed shares is fine
 LEAF_ROWS = 20  # rows of a small leaf: LightGBM's default min_data_in_leaf
 
 

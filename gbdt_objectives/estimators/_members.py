@@ -51,7 +51,8 @@ WEIGH = (
 )
 
 LONG_TAIL = 5.0
-"""Skewness of a target above which learning it was worse than learning classes in trials."""
+"""Skewness of a target above which learning it was worse than learning classes in trials, and its
+logarithm better (test_a_target_with_a_long_tail_names_its_logarithm)."""
 
 Members = list[tuple[str, Any]]  # name and estimator of each; the only one's name is "estimator"
 
@@ -410,7 +411,7 @@ def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Arra
     return np.asarray((found.T / np.maximum(times, 1)).T)
 
 
-PATIENCE = 20  # number of rounds without a better mean after which folds stop
+PATIENCE = 20  # rounds without a better mean after which folds stop: experiments/early_stopping
 
 
 class FoldThreads:
@@ -431,7 +432,7 @@ class FoldThreads:
                 with self.running, config_context(**config):
                     self.check()
                     return fit(*folds[k])
-            except BaseException as error:
+            except BaseException as error:  # or the other folds would wait for this one
                 self.fail(error)
                 raise
 

@@ -38,7 +38,7 @@ from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 ROWS = 2_000  # most rows of a class that each bag scores, besides those for the stretch
 SHARED = 1_000  # rows that all bags score, for the stretch, but those that they saw
 FEW = 50  # with fewer positives the shrunk spline stays too near to bags that predict too much
-SAME = 1e-6  # log-odds within it are those of bags that could not split
+SAME = 1e-6  # range of log-odds of bags that could not split, as LightGBM's of fewer than 40 rows
 
 
 class NotCalibrated(ValueError):

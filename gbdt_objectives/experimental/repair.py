@@ -44,7 +44,8 @@ EACH_CATEGORY = 100_000
 """Below so many categories a split takes one of them out; splits of sorted categories overfit."""
 
 LEAST_OF_A_LABEL = 20
-"""Segments with a lower weight of a label have no logit of their own in the comparison."""
+"""Segments with a lower weight of a label have no logit of their own in the comparison, as in
+experiments/segment_repair."""
 
 NO_PROBABILITY = "whose prediction is not the probability of label 1 from log-odds: "
 TRAIN_BINARY = "train a log-loss objective of this package, or the library's own binary one"

@@ -73,6 +73,7 @@ def grow(
 ) -> xgb.Booster:  # fmt: skip
     """The model with trees that split on ``columns`` only."""
     first, d = model.num_boosted_rounds(), model.num_features()
+    # interaction_constraints would leave columns that are in no group free at the root
     chosen: dict[str, Any] = {}
     if len(columns) < d:
         weights = np.zeros(d)

@@ -168,7 +168,7 @@ class Metric(Shown):
             (a, _checks.label_weight(b)) if of_data else (b, (a, sample_weight))
         )
         y_true, y_pred, weights = map(_checks.to_host, (y_true, y_pred, weights))
-        if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
+        if np.shape(y_pred) == (0, 0):  # what XGBoost 3.4 predicts on a worker without rows
             y_pred = np.reshape(y_pred, 0)
         value = self._of_everybody(y_true, y_pred, weights)
         name = free_name(self, stack)
@@ -408,7 +408,7 @@ def scored_by(metric: Any, y_pred: object, stack: Stack) -> Scoring:
     )  # fmt: skip
     if at.get("y_pred") is not y_pred:  # none is there, or it calls a function of the user's
         return Scoring(metric=metric)
-    method = getattr(at.get("response_method"), "__name__", "")  # since 1.4
+    method = getattr(at.get("response_method"), "__name__", "")  # scikit-learn 1.4 and newer
     old = {"_PredictScorer": "predict", "_ProbaScorer": "predict_proba"}
     response = method or old.get(type(at["self"]).__name__, "")
     return Scoring(

@@ -295,7 +295,7 @@ class GMean(ShareMetric):
         return 1 / np.maximum(hit, LEAST_RECALL * true), np.zeros_like(true)
 
 
-LEAST_RECALL = 1e-3  # where a recall is 0, the slope of the geometric mean is that of this one
+LEAST_RECALL = 1e-3  # stands for a recall of 0, where the slope of the geometric mean is infinite
 
 
 def shares(counts: Array) -> tuple[Array, Array, Array]:

@@ -251,7 +251,7 @@ class ClassProbabilityMetric(MeanMetric):
         p = _checks.real_array("y_pred", y_pred)
         if self.input_space == "probability":
             _checks.not_classes("y_pred", p)
-        if several() and not p.size:  # XGBoost does not keep the shape
+        if several() and not p.size:  # XGBoost 3.4 says (0, 0)
             p = p.reshape(0, self.n_classes or 2)
         if p.ndim != 2 or p.shape[1] < 2:
             raise ValueError(

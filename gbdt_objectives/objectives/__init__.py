@@ -1,7 +1,7 @@
 """Objectives: labels, margins and weights to gradients and hessians. numpy only.
 
-Conventions of this folder
---------------------------
+Conventions of this room
+------------------------
 n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape (n,).
 ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w means the same as w copies
 of the row, also inside sums over all rows. ``gradient``, ``hessian``: first derivative and diagonal

@@ -366,7 +366,7 @@ class Objective(Shown):
         if 0 in f.shape:
             if not _workers.several():
                 raise ValueError("margin is empty: there must be at least one row")
-            f = place.xp.reshape(f, margin_shape(self.equations, 0))  # XGBoost does not keep it
+            f = place.xp.reshape(f, margin_shape(self.equations, 0))  # XGBoost 3.4 says (0, 0)
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", f.shape[0])
@@ -440,7 +440,7 @@ class BoundObjective:
         place = self.rows.place
         if place is not HOST or type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = place.real_array("margin", margin)
-        if self._shape[0] == 0 and 0 in margin.shape:  # XGBoost does not keep the shape
+        if self._shape[0] == 0 and 0 in margin.shape:  # (0, 0) is what XGBoost 3.4 says
             margin = np.empty(self._shape, np.float32)
         if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
@@ -472,7 +472,7 @@ class BoundObjective:
         return gradient, hessian
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundObjective:
-        return self  # LightGBM copies its parameters
+        return self  # LightGBM deep-copies its parameters, among them this and its rows
 
     def _compute(self, margin: Any) -> Both:
         write, memory = self._written.write, self._written.memory

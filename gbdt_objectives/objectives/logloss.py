@@ -548,7 +548,7 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
 def slopes(x: Any, g: float, xp: Any) -> Any:
     """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u: right to a few roundings however
     small e^x, with u rounded in both places, if not 1. Beyond the largest x, q is 1, p 0."""
-    x = xp.clip(x, -xp.inf, largest_exponent(x, xp))  # numpy is slow without a least
+    x = xp.clip(x, -xp.inf, largest_exponent(x, xp))  # numpy clips slowly at one end only
     u = xp.exp(x)
     u += 1 + float(xp.finfo(x.dtype).eps)
     A = xp.log(u)

@@ -1,7 +1,7 @@
 """Pictures in scikit-learn's style: ``Display.from_predictions(...)``; matplotlib is optional.
 
-Conventions of this folder
---------------------------
+Conventions of this room
+------------------------
 A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figure, and leaves
 ``ax_`` and ``figure_``. Without matplotlib that raises an ImportError. Colours differ for all eyes.
 """

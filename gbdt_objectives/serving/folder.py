@@ -127,7 +127,7 @@ def whole(name: str, path: Any) -> Iterator[Path]:
         yield temporary
         new_path(name, path)  # somebody else may have written it meanwhile
         temporary.rename(target)
-    except BaseException:
+    except BaseException:  # an interrupt, too, leaves no half of a folder
         shutil.rmtree(temporary, ignore_errors=True)
         if temporary.is_file():
             temporary.unlink()

@@ -36,8 +36,8 @@ from gbdt_objectives.serving.folder import expected, explain_border, near_ties, 
 from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extras
 from gbdt_objectives.thresholds import Thresholds
 
-OPSETS = {"": 18, "ai.onnx.ml": 5}
-IR_VERSION = 9
+OPSETS = {"": 18, "ai.onnx.ml": 5}  # 5 is the first with TreeEnsemble, whose numbers may be float64
+IR_VERSION = 9  # without it onnx writes its newest, which older runtimes refuse
 ROWS = 10_000  # how many rows of X the graph is tried on
 OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
 

@@ -38,11 +38,11 @@ from gbdt_objectives.thresholds.rows import (
     last_of_ties,
 )
 
-FIRST, LEAST = 20, 2  # alerts of the first test of a precision, about; false ones that it allows
+FIRST, LEAST = 20, 2  # alerts, and least false alerts, of a first test: experiments/precision_start
 SEEN = 5  # alerts that are enough to say how precise those of more rows would be
 POWER = 0.84  # standard errors beside those of the level, of a test that passes in four of five
-NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be the same as so many digits
-STEP = 2.0**-23  # of float32, relative
+NINE_DIGITS = 2.5e-8  # scores that are nearer, relatively, may be equal when written in nine digits
+STEP = 2.0**-23  # of float32, relative: programs may keep scores and thresholds in it
 ZERO = 1e-9  # of the greatest score: what a score near 0 is near to
 
 

@@ -31,7 +31,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.function import FunctionLoss
 
-BLOCK = 1000  # as many rows as CatBoost passes at once
+BLOCK = 1000  # the most rows that CatBoost passes at once (1.2.10), so that no sum is of all rows
 
 
 def reporting(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ class RowWise(Called):
 
     @reporting
     def calc_ders_range(self, margin: Array, y: Array, w: Array | None) -> Array:
-        """The negative gradient and hessian, (n, 2)."""
+        """The negative gradient and hessian, (n, 2): CatBoost climbs where others descend."""
         f, found = margin + self.shift, np.empty((len(margin), 2))
         loss, y = self.objective.equations, y.astype(np.float64)
         if isinstance(loss, FunctionLoss):  # which applies the weights itself
@@ -334,7 +334,7 @@ def set_temporarily(estimator: Any, parameters: Mapping[str, Any]) -> Iterator[N
     estimator._canonized_params, estimator._object = None, type(model)()
     try:
         yield
-    except BaseException:
+    except BaseException:  # an interrupt, too
         estimator._object = model
         raise
     finally:
@@ -349,7 +349,7 @@ def warn_of_few(model: Any, metric: Metric) -> None:
 
 LINKS = {
     "Logloss": LOGIT, "CrossEntropy": LOGIT, "MultiClass": Link.softmax(None),
-    "PythonUserDefinedPerObject": UNDECLARED,
+    "PythonUserDefinedPerObject": UNDECLARED,  # what CatBoost calls each objective in Python
     **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE", "Lq"), IDENTITY),
 }  # fmt: skip
 """What margins of models of CatBoost's objectives are."""

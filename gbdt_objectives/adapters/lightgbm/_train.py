@@ -329,6 +329,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
+    # LightGBM keeps the K scores of a row apart: those of the first output come first
     return StartedObjective.read_starts("init_score", np.asarray(score), outputs, order="F")
 
 

@@ -64,7 +64,7 @@ class Fitting(_estimators.Fitting):
         given = table.TABLE.given(asked, "metric")
         named = [metric for name in given for metric in as_list(asked[name])]
         metrics = [*self.metrics, *named]
-        renamed = ("logloss", "error") if self.is_classifier else ()  # by the number of classes
+        renamed = ("logloss", "error") if self.is_classifier else ()  # as binary_..., multi_...
         names = names_in([*(m for m in self.metrics if m not in renamed), *named])
         self.training.know(ignored=ignored(names))
         if not self.is_ours:

@@ -25,7 +25,8 @@ CUSTOM = "custom"  # what LightGBM's parameters call an objective that is not it
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike, mark: str = "") -> lgb.Booster:
-    """A shifted copy, with the shift in its leaves."""
+    """A shifted copy, with the shift in its leaves, in its text: for linear trees LightGBM (4.7)
+    ignores set_leaf_output."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     sigmoid = _sigmoid(booster)
     if booster.num_trees() == 0:
@@ -74,7 +75,7 @@ def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
     learned = float(parameters["learning_rate"]) * booster.current_iteration()
-    # LightGBM starts at the share of label 1 without weights
+    # LightGBM starts at the share of label 1 without weights, and few rounds leave it near there
     if odds != 1 and learned < 4 and parameters["boost_from_average"] == "1":
         warn(
             f"learning_rate times rounds is {learned:.3g}: after so few the model has not yet come "

@@ -188,7 +188,7 @@ class Fitting(_estimators.Fitting):
         try:
             yield
             self.keep_best()
-        except BaseException:
+        except BaseException:  # an interrupt, too, must not leave half a fit
             if ours:
                 vars(estimator).clear()
                 vars(estimator).update(before)

@@ -133,7 +133,7 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
     if hasattr(folds, "split"):
         folds = folds.split(X=data.get_label(), y=data.get_label())
     if folds is None:
-        shuffled = np.random.RandomState(seed).permutation(n)
+        shuffled = np.random.RandomState(seed).permutation(n)  # the folds of xgboost.cv itself
         parts = np.array_split(shuffled if given.get("shuffle", True) else np.arange(n), nfold)
         folds = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(nfold)]
     given["folds"] = list(folds)
@@ -146,7 +146,7 @@ def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]
     return {
         **params, **_arguments.several_outputs(objective),
         **parameters.link_parameters(params, objective),
-        "disable_default_eval_metric": 1,
+        "disable_default_eval_metric": 1,  # else that of the named objective is measured, too
     }  # fmt: skip
 
 
@@ -314,7 +314,8 @@ def is_base_score(value: float, link: Link) -> bool:
 
 
 def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
-    """Let a model predict by this link, with its margins: base_score is in the link's unit."""
+    """Let a model predict by this link, with its margins: XGBoost keeps the number in base_score,
+    but reads it in the unit of the new objective."""
     learner = read_learner(booster)
     trained, shape = learner["objective"]["name"], learner["learner_model_param"]
     if int(shape["num_target"]) > 1:
@@ -333,6 +334,7 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
                 f"starts at a margin of {margins[0]:g}, which no base_score can hold under "
                 f"{link.xgboost!r}"
             )
+    # count:poisson would set max_delta_step to 0.7
     booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
     return booster
 
@@ -376,7 +378,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike, mark: str = "") -> x
             base_score = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         else:  # it is a margin
             base_score = base_score + target - before
-        moved.set_param({"base_score": float(base_score[0])})
+        moved.set_param({"base_score": float(base_score[0])})  # XGBoost ignores it in load_config
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
@@ -469,7 +471,8 @@ UNDER_OURS = {
     **dict.fromkeys(("rank:ndcg", "rank:map", "rank:pairwise"), IDENTITY),
     **dict.fromkeys(("reg:absoluteerror", "reg:quantileerror", "binary:hinge"), CHANGED),
 }  # fmt: skip
-"""By what a booster of this name predicts that an objective of ours trains."""
+"""By what a booster of this name predicts that an objective of ours trains. Changed: XGBoost 3.2
+refits leaves under the names of absolute and quantile errors; hinge predicts 0 or 1."""
 
 
 def _first_margin(booster: xgb.Booster) -> Array:

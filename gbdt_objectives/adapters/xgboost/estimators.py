@@ -130,7 +130,7 @@ class Fitting(_estimators.Fitting):
             if unknown is None:
                 raise
             names = [one for one in self.metrics if isinstance(one, str)]
-            name = unknown[1] if unknown[1] in names else ", ".join(names)  # XGBoost 2.1: the other
+            name = unknown[1] if unknown[1] in names else ", ".join(names)  # 2.1 names another
             beside = ", or accepts no other metric beside one of gbdt_objectives"
             raise ValueError(
                 f"eval_metric {name!r} is no metric of this version of XGBoost"
@@ -452,7 +452,7 @@ LIBRARY = OpenLibrary(
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
     # models as data
     tolerance=1e-6,  # it adds up its trees in float32
-    refuses_new=True,  # from 3.1 on
+    refuses_new=True,  # since 3.1, whose files hold the categories
     misreads_newer=True, reader=reader, link_of=link_of, names_of=names_of, margin=margin,
     count_outputs=lambda model: _train.count_outputs(booster_of(model)),
     count_features=lambda model: int(booster_of(model).num_features()),

@@ -69,9 +69,9 @@ def forget(callback: xgb.callback.EarlyStopping) -> None:
 
 
 STOPPING = xgb.callback.EarlyStopping
-PRINTED = 1e-6  # XGBoost prints six decimals
+PRINTED = 1e-6  # XGBoost formats a custom metric's value with %f, and reads six decimals back
 MANY = 5  # rounds, of which the first is best by chance only if nothing is learned
-LEARNED = 0.9  # of the loss: in noise, or with a rate of 1, less may fall while error rates rise
+LEARNED = 0.9  # of the loss: in noise, or with a rate of 1, it may fall by less while errors rise
 
 
 @public
@@ -137,6 +137,7 @@ def guesses(estimator: Any, name: str) -> tuple[bool, ...]:
 
 def is_maximized(name: str) -> bool:
     """Whether XGBoost maximises a metric of this name where nobody says that."""
+    # as EarlyStopping of xgboost.callback does (3.2), which takes mape out of map
     return name != "mape" and name.startswith(("auc", "pre", "map", "ndcg"))
 
 
@@ -476,8 +477,8 @@ FOREIGN = by_reason({
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 
-REFITS = ("reg:absoluteerror", "reg:quantileerror")
-NO_TREES: Refused = {"updater": ((), "alone it grows no trees; leave it out")}
+REFITS = ("reg:absoluteerror", "reg:quantileerror")  # in 3.2; XGBoost 3.4 refits no leaves of ours
+NO_TREES: Refused = {"updater": ((), "alone it grows no trees; leave it out")}  # "sync", up to 3.2
 
 TABLE = ParameterTable(
     library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
@@ -490,7 +491,7 @@ VERSION = [int(part) for part in xgb.__version__.split(".")[:2]]
 
 def holds_starts(params: Mapping[str, Any]) -> bool:
     """Whether a base_score may hold a number for each output: gblinear takes the first for all."""
-    return VERSION >= [3, 1] and params.get("booster") != "gblinear"
+    return VERSION >= [3, 1] and params.get("booster") != "gblinear"  # before 3.1 it is a number
 
 
 def holds_vectors(params: Mapping[str, Any]) -> bool:

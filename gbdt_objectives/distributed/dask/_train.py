@@ -341,6 +341,7 @@ def explained_errors(
         usual = isinstance(error, TypeError | ValueError) and not from_xgboost
         lost, busy = set[str](), set[str]()
         with suppress(OSError):  # no scheduler to ask: the first error says more
+            # "Failed to bootstrap the communication group": XGBoost's workers never met
             never = isinstance(error, distributed.TimeoutError) or "bootstrap" in str(error)
             lost, busy = find_lost(client, needed, 0.0 if usual else GRACE, at_all=never)
         if lost:
