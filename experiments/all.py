@@ -78,6 +78,7 @@ STUDIES = (
     Study("comparison_level"),
     Study("negative_downsampling", ("published",), "results/published", ("published",)),
     Study("negative_downsampling", ("files", "{folder}"), "results/files", ("files",)),
+    on_files("linear_member"),
     on_files("bag_averages"),
     on_files("averaged_models"),
     on_files("five_bags"),

@@ -361,9 +361,14 @@ def fresh(estimator: Any) -> Any:
 
 
 def train(model: Any, data: Data) -> Any:
-    """The model, fitted; weights are given only where there are some: not all accept them."""
+    """The model, fitted; weights are given only where there are some: not all accept them. Those of
+    a pipeline go to its last step."""
     X, y, w = data
-    return model.fit(X, y, **weight_argument(w))
+    path, step = "", model
+    while isinstance(step, Pipeline):
+        name, step = step.steps[-1]
+        path += f"{name}__"
+    return model.fit(X, y, **{path + name: value for name, value in weight_argument(w).items()})
 
 
 def score_both(predict: Callable[[Any], Array], X: Any, *parts: Array) -> list[Array]:
@@ -373,10 +378,10 @@ def score_both(predict: Callable[[Any], Array], X: Any, *parts: Array) -> list[A
     return [found[np.searchsorted(rows, part)] for part in parts]
 
 
-def check_classifier(estimator: Any) -> None:
+def check_classifier(estimator: Any, name: str = "estimator") -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
         raise TypeError(
-            "estimator must be a classifier with predict_proba, such as LGBMClassifier(), found "
+            f"{name} must be a classifier with predict_proba, such as LGBMClassifier(), found "
             f"{shown(estimator)}"
         )
     check_name(last_step(estimator))

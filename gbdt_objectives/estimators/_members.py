@@ -1,4 +1,4 @@
-"""The regressors inside a QWKClassifier, one or several with names: checks, and their blend.
+"""One estimator inside another or several with names; the regressors of a QWKClassifier.
 
 Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of each, (M,), of sum 1.
 
@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context, get_config
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import _BaseComposition
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Member, Stack, Training, shown, warn
@@ -34,6 +36,9 @@ from gbdt_objectives.estimators._base import FitRows, last_step
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.loss import default_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
 
@@ -48,38 +53,87 @@ WEIGH = (
 LONG_TAIL = 5.0
 """Skewness of a target above which learning it was worse than learning classes in trials."""
 
-Members = list[tuple[str, Any]]  # name and regressor of each; the only one's name is "estimator"
+Members = list[tuple[str, Any]]  # name and estimator of each; the only one's name is "estimator"
 
 
-def read_members(estimator: Any) -> Members:
-    """The regressors, each checked to be one."""
+class Kind(NamedTuple):  # what members are
+    name: str
+    check: Callable[[Any, str], None]
+    least: int  # of them in a list
+    pairs: str
+
+
+def read_members(estimator: Any, kind: Kind) -> Members:
+    """The members, each checked to be one."""
     several = hasattr(estimator, "__iter__") and not hasattr(estimator, "get_params")
     if several and not isinstance(estimator, list | str):
-        kind = type(estimator).__name__
+        found = type(estimator).__name__
         raise TypeError(
-            f"estimator must be a regressor or a list of several, found a {kind}: {PAIRS}"
+            f"estimator must be a {kind.name} or a list of several, found a {found}: {kind.pairs}"
         )
     if not isinstance(estimator, list):
-        check_regressor("estimator", estimator)
+        kind.check(estimator, "estimator")
         return [("estimator", estimator)]
     for member in estimator:
         pair = isinstance(member, tuple | list) and len(member) == 2
         if not (pair and isinstance(member[0], str)):
             raise TypeError(
-                f"estimator holds {shown(member)}, which is no name with a regressor: {PAIRS}"
+                f"estimator holds {shown(member)}, which is no name with a {kind.name}: "
+                f"{kind.pairs}"
             )
-        name, regressor = member
-        if isinstance(regressor, str):
-            raise ValueError(f"estimator has {name!r}: {regressor!r}: leave it out of the list")
-        check_regressor(f"estimator {name!r}", regressor)
-    if len(estimator) < 2:
+        name, own = member
+        if isinstance(own, str):
+            raise ValueError(f"estimator has {name!r}: {own!r}: leave it out of the list")
+        kind.check(own, f"estimator {name!r}")
+    if len(estimator) < kind.least:
         raise ValueError(
             f"estimator is a list of {len(estimator)}: name several, or pass the only one itself"
         )
-    return [(name, regressor) for name, regressor in estimator]
+    return [(name, own) for name, own in estimator]
 
 
-def check_regressor(name: str, estimator: Any) -> None:
+class Composed(_BaseComposition):  # type: ignore[misc]
+    """Mixin of estimators around one estimator, or a list of several with names."""
+
+    estimator: Any
+    _kind: Kind
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
+        several = isinstance(self.estimator, list)
+        get = partial(self._get_params, "estimator") if several else super().get_params
+        return dict(get(deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also ``name__parameter`` and ``name``, one of several."""
+        estimator = params.get("estimator", self.estimator)
+        for name in params:
+            if name.startswith("estimator__") and isinstance(estimator, list):
+                names = ", ".join(each for each, _ in read_members(estimator, self._kind))
+                raise ValueError(
+                    f"{name!r} is for a single {self._kind.name}: of several write "
+                    f"NAME__PARAMETER, with one of the names {names}"
+                )
+        self._set_params("estimator", **params)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        try:
+            copy: Self = super().__sklearn_clone__()
+        except RuntimeError:
+            for _, estimator in read_members(self.estimator, self._kind):
+                _base.fresh(estimator)  # says which, and what to do
+            raise
+        return copy
+
+    def _read_members(self) -> Members:
+        members = read_members(self.estimator, self._kind)
+        if isinstance(self.estimator, list):
+            self._validate_names([name for name, _ in members])
+        return members
+
+
+def check_regressor(estimator: Any, name: str) -> None:
     if (
         isinstance(estimator, type)
         or not hasattr(estimator, "get_params")
@@ -92,6 +146,9 @@ def check_regressor(name: str, estimator: Any) -> None:
             "continuous score, use its regressor"
         )
     check_name(last_step(estimator))
+
+
+REGRESSORS = Kind("regressor", check_regressor, 2, PAIRS)
 
 
 def library_inside(estimator: Any) -> Library | None:

@@ -18,10 +18,9 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._names import where
 from gbdt_objectives._public import public
-from gbdt_objectives.adapters._models import predict_probability
 from gbdt_objectives.calibration import calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
-from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators import _base, _members, _stack
 from gbdt_objectives.estimators._base import (
     Data,
     FitRows,
@@ -31,6 +30,7 @@ from gbdt_objectives.estimators._base import (
 )
 
 FOLDS = 5
+Found = dict[str, Any]
 
 ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
@@ -38,7 +38,7 @@ ROUND_OFF = 1e-9
 
 @public
 @dataclass(eq=False, repr=False)
-class CalibratedClassifier(_base.ProbabilityClassifier):
+class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     """Classifier whose probabilities are calibrated on held-out rows.
 
     Use it where probabilities are needed themselves, and all rows are needed for training too.
@@ -53,9 +53,12 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or list of (str, classifier)
         With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
+        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1. Several, for two
+        classes, are a list with names, ``[("trees", LGBMClassifier()), ("linear",
+        LogisticRegression())]``, share the folds, and have one probability, by a logistic
+        regression on their out-of-fold log-odds, with weights >= 0.
     calibrator : calibrator or "auto", optional
         None: for two classes, ``SplineCalibrator(shrink=True)``; where all probabilities are the
         same ``InterceptCalibrator()``, where some were certain and wrong ``VennAbersCalibrator()``.
@@ -80,10 +83,16 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     classes_ : ndarray of shape (K,)
         The sorted classes; of two, the positive class last.
     estimators_ : list of classifier
-        The folds' models, if they are averaged.
+        The folds' models, if they are averaged; of several classifiers a list for each fold.
+    weights_, intercept_ : ndarray of shape (M,), float
+        Of several classifiers: the sum of their log-odds times ``weights_``, and ``intercept_``,
+        are the log-odds of one fold. A warning names those of weight 0, which are not asked.
+    limits_ : ndarray of shape (M,)
+        Log-odds of each classifier count up to this limit, 2 log(2n), or if it was certain of some
+        held-out rows, as forests are, up to the largest that it gave otherwise.
     stretch_, center_ : float, float or ndarray of shape (K,) for K > 2
         The s and c of the average.
-    estimator_ : classifier
+    estimator_ : classifier or list of classifier
         The model of all rows of X, if there is no average; ``estimator`` with ``cv="prefit"``.
     calibrator_, comparison_ : calibrator, CalibratorChoice
         The fitted calibrator. The log loss of all candidates; for "auto" only.
@@ -104,6 +113,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     >>> calibrated = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
     >>> round(calibrated.calibrator_.slope_, 2)
     0.2
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = rng.normal(size=(2000, 2))  # a line and a step
+    >>> y = X[:, 0] + (X[:, 1] > 0) + rng.logistic(size=2000) > 1
+    >>> members = [("tree", DecisionTreeClassifier(max_depth=3)), ("linear", LogisticRegression())]
+    >>> (CalibratedClassifier(members).fit(X, y).weights_ > 0).tolist()
+    [True, True]
     """
 
     estimator: Any
@@ -111,6 +127,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     _: KW_ONLY
     cv: Any = FOLDS
     ensemble: bool | Literal["auto"] = "auto"
+
+    _kind = _stack.CLASSIFIERS
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
@@ -127,7 +145,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean.
+            ``scale_pos_weight`` to the estimator instead. Divide amounts of money by their mean. A
+            pipeline gives them to its last step.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set, eval_sample_weight : [(X_val, y_val)], [array-like of shape (n_val,)], optional
@@ -139,7 +158,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
             full population. Those of the estimator should be as well, for instance by
             ``offset_logloss_objective``: the default calibrator, which shrinks, corrects those of
-            the sample only with many events.
+            the sample only with many events. Of several estimators the intercept corrects them.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         class_keep_rates : mapping, optional
@@ -156,42 +175,50 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
         _base.check_names(self, others)
-        self._check_parameters()
+        members = self._read_parameters()
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
-        rows = _base.read_rows(self, X, y, groups, self.estimator.classes_ if prefit else None)
-        check_number_of_classes(self.calibrator, rows.classes)
-        if not prefit:
-            _base.check_told_classes(self.estimator, rows.classes.tolist())
+        known = _stack.common_classes(members) if prefit else None
+        rows = _base.read_rows(self, X, y, groups, known)
+        check_number_of_classes(self.calibrator, rows.classes, isinstance(self.estimator, list))
+        trained = [] if prefit else [model for _, model in members]
+        for model in trained:
+            _base.check_told_classes(model, rows.classes.tolist())
         named = [self.calibrator] if self._is_named else []
         val = _base.read_eval_set(self, X, rows.classes, eval_set, eval_sample_weight, *named)
-        fitted = ([] if prefit else [self.estimator]) + (named if val is None else [])
+        fitted = [_base.last_step(model) for model in trained] + (named if val is None else [])
         rows = rows._replace(w=FitRows.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
         rates = check_rates(
             (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
             keep_rate=keep_rate, class_keep_rates=class_keep_rates,
         )  # fmt: skip
-        if not prefit and val is None:
-            _base.check_rate_of_objective(self.estimator, rates, rows.position > 0, rows.w)
-        found, p, held = self._train(rows, val)
-        if "keep_rate" in rates:
-            rates["keep_rate"] = rates["keep_rate"][held]
+        for model in trained if val is None else []:
+            _base.check_rate_of_objective(model, rates, rows.position > 0, rows.w)
+        found, p, held = self._train(rows, val, rates)
         held_out = p[held], labels[held], _base.take(w, held)
         found |= self._fit_calibrator(held_out, _base.take(rows.group, held), rates)
         _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
 
-    def _train(self, rows: _base.FitRows, val: Data | None) -> tuple[dict[str, Any], Array, Any]:
-        """The attributes that hold models, scores of the calibrator's rows, and those held out."""
+    def _train(
+        self, rows: _base.FitRows, val: Data | None, rates: Found
+    ) -> tuple[Found, Array, Any]:
+        """The attributes that hold models, scores of the calibrator's rows, and those held out,
+        to which ``rates`` is cut."""
         columns = len(rows.classes) > 2 or takes_columns(self.calibrator)
         prefit = isinstance(self.cv, str)
         if prefit or val is not None:
-            model = self.estimator if prefit else self._train_one(rows.data)
-            p = predict_probability(model, rows.X if val is None else val[0])
-            return {"estimator_": model}, p if columns else p[:, 1], slice(None)
+            model = self._models(None if prefit else rows.data)
+            X, position, w = (rows.X, rows.position, rows.w) if val is None else val
+            score = _stack.score(model, X)
+            blend = _stack.fit_blend(self.estimator, score, position, w, rates)
+            p = _stack.put_together(blend, score)
+            return {"estimator_": model, **blend}, p if columns else p[:, 1], slice(None)
         splits, held = _base.held_out_at_most_once(rows.position, self.cv, rows.group)
+        if "keep_rate" in rates:
+            rates["keep_rate"] = rates["keep_rate"][held]
         w_held = _base.take(rows.w, held)
         _base.check_held_out_classes("cv", rows.classes, rows.position[held], w_held)
         for train, _ in splits:
@@ -202,12 +229,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                     f"cv gives a split whose training rows have none of class {absent}: use fewer "
                     "or stratified folds, and if they are by time leave the first ones out"
                 )
-        found, p = self._fit_folds(rows, splits, held)
-        found = found or {"estimator_": self._train_one(rows.data)}
+        found, p = self._fit_folds(rows, splits, held, rates)
         return found, p if columns else p[:, 1], held
 
-    def _train_one(self, data: Data) -> Any:
-        return _base.train(_base.fresh(self.estimator), data)
+    def _models(self, data: Data | None) -> Any:
+        """The classifier, or all of several, trained on some rows, or as they are."""
+        members = self._read_members()
+        found = [m if data is None else _base.train(_base.fresh(m), data) for _, m in members]
+        return found if isinstance(self.estimator, list) else found[0]
 
     def _fit_calibrator(
         self, rows: tuple[Array, Array, Array | None], group: Array | None, rates: dict[str, Any]
@@ -225,8 +254,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     def _is_named(self) -> bool:
         return self.calibrator is not None and not isinstance(self.calibrator, str)
 
-    def _check_parameters(self) -> None:
-        _base.check_classifier(self.estimator)
+    def _read_parameters(self) -> _members.Members:
+        """The classifiers; all parameters are checked."""
+        members = self._read_members()
         _checks.flag_or_auto("ensemble", self.ensemble)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
@@ -251,13 +281,17 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
         if isinstance(self.cv, str):
             _checks.choice("cv", self.cv, ("prefit",))
-            check_is_fitted(self.estimator)
-        elif _base.find_stopping_rounds(self.estimator) is not None:
-            raise ValueError(
-                "estimator stops early, but is given no rows to stop on, since those held out are "
-                "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset', "
-                "n_bags=1) holds out others, by its cv; or fit the estimator and pass cv='prefit'"
-            )
+        for name, model in members:
+            if isinstance(self.cv, str):
+                check_is_fitted(model)
+            elif _base.find_stopping_rounds(model) is not None:
+                one = f"estimator {name!r}" if isinstance(self.estimator, list) else name
+                raise ValueError(
+                    f"{one} stops early, but is given no rows to stop on, since those held out are "
+                    "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset', "
+                    "n_bags=1) holds out others, by its cv; or fit it and pass cv='prefit'"
+                )
+        return members
 
     def _check_without_folds(self, groups: ArrayLike | None, eval_set: Any) -> None:
         """Raise for what only folds use, with rows that are held out already."""
@@ -278,22 +312,26 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             )
 
     def _fit_folds(
-        self, rows: _base.FitRows, splits: list[Split], held: Array
-    ) -> tuple[dict[str, Any], Array]:
-        """The attributes of an average, if any; probabilities of held-out rows, else NaN."""
+        self, rows: _base.FitRows, splits: list[Split], held: Array, rates: Found
+    ) -> tuple[Found, Array]:
+        """The attributes that hold models; probabilities of held-out rows, else NaN."""
         w, n = rows.w, len(rows.y)
         ensemble = _checks.flag_or_auto("ensemble", self.ensemble)
         averages = len(held) == n if ensemble is None else ensemble
         counting = held if w is None else held[w[held] > 0]
         some = rows_to_stretch(counting if averages else held[:0], len(splits))
-        p = np.full((n, len(rows.classes)), np.nan)
+        members = len(self._read_members())
+        score = np.full((n, members if members > 1 else len(rows.classes)), np.nan)
         models, of_some = list[Any](), list[Array]()
         for (train, test), few in zip(splits, some, strict=True):
-            model = self._train_one(rows.take(train))
-            p[test], own = _base.score_both(partial(predict_probability, model), rows.X, test, few)
+            model = self._models(rows.take(train))
+            score[test], own = _base.score_both(partial(_stack.score, model), rows.X, test, few)
             models += [model] * averages
             of_some.append(own)
-        each, few = np.concatenate(of_some), np.concatenate(some)
+        held_out = score[held], rows.position[held], _base.take(w, held)
+        blend = _stack.fit_blend(self.estimator, *held_out, rates)
+        p, each = (_stack.put_together(blend, o) for o in (score, np.concatenate(of_some)))
+        few = np.concatenate(some)
         if averages and not (p[held].all() and each.all()):
             if ensemble:
                 raise ValueError(
@@ -302,25 +340,25 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
                 )
             averages = False
         if not averages:
-            return {}, p
+            return {"estimator_": self._models(rows.data), **blend}, p
         stretch = _base.stretch_of_classes(p[few], each, _base.take(w, few))
         center = find_center(p[counting], _base.take(w, counting))
-        return {"estimators_": models, "stretch_": stretch, "center_": center}, p
+        return {"estimators_": models, "stretch_": stretch, "center_": center, **blend}, p
 
     def _probability(self, X: Any) -> Array:
         columns = len(self.classes_) > 2 or takes_columns(self.calibrator_)
         if hasattr(self, "estimators_"):
-            each = [predict_probability(model, X) for model in self.estimators_]
+            each = [_stack.probability(vars(self), model, X) for model in self.estimators_]
             p = geometric_mean(each, self.stretch_, self.center_)
         else:
-            p = predict_probability(self.estimator_, X)
+            p = _stack.probability(vars(self), self.estimator_, X)
         score = p if columns else p[:, 1]
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if is_binary(self.calibrator):
+        if is_binary(self.calibrator) or isinstance(self.estimator, list):
             tags.classifier_tags.multi_class = False
         return tags
 
@@ -346,13 +384,15 @@ def is_binary(calibrator: Any) -> bool:
     return known and not takes_columns(calibrator)
 
 
-def check_number_of_classes(calibrator: Any, classes: Array) -> None:
-    if len(classes) > 2 and is_binary(calibrator):
+def check_number_of_classes(calibrator: Any, classes: Array, several: bool) -> None:
+    if len(classes) > 2 and (several or is_binary(calibrator)):
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
         name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
+        name = "a list of classifiers, put together by log-odds" if several else name
+        use = "pass a single one" if several else "use TemperatureCalibrator()"
         raise ValueError(
             f"Only binary classification is supported by {name}, found the classes "
-            f"{_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or fit y == label"
+            f"{_checks.shown(classes.tolist())}: {use}, or fit y == label"
         )
 
 

@@ -279,11 +279,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             for own, seed in zip(pools(pool, whole, n_bags, rng), seeds, strict=True)
         ]
         kept = np.array([_measure_rates(rows, pool, sample) for sample in samples])
-        each = zip(samples, kept, seeds, strict=True)
-        trained: Iterable[Any] = (self._fit_bag(rows, held_out, *bag) for bag in each)
-        if loud:
-            trained = _base.show_progress(trained, n_bags, type(self).__name__, "bag")
-        models = list(trained)
+        bags = list(zip(samples, kept, seeds, strict=True))
+        models = self._fit_bags(rows, held_out, bags, loud)
         shifts = np.array([_shift(r) for r in kept], np.float64)
         if self.correction != "prior":
             shifts = np.zeros_like(shifts)
@@ -292,10 +289,10 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             "shift_": np.mean(shifts, axis=0)[()],
         }  # fmt: skip
         if calibrates:
-            bags = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
+            corrects = [partial(corrected, *bag) for bag in zip(models, shifts, strict=True)]
             tolerated = [NotCalibrated] if self.calibrate == "auto" else []
             with suppress(*tolerated):
-                found |= fit_left_out(bags, samples, rows, pool, thinned, seeds)
+                found |= fit_left_out(corrects, samples, rows, pool, thinned, seeds)
         _base.keep(self, rows.X, found)
         return self
 
@@ -445,6 +442,14 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         held_out = rows.take(held)
         _base.check_held_out_classes("cv", rows.classes, *held_out[1:])
         return pool, held_out
+
+    def _fit_bags(
+        self, rows: FitRows, held_out: Any, bags: Sequence[tuple[Any, ...]], loud: bool
+    ) -> list[Any]:
+        trained: Iterable[Any] = (self._fit_bag(rows, held_out, *bag) for bag in bags)
+        if loud:
+            trained = _base.show_progress(trained, len(bags), type(self).__name__, "bag")
+        return list(trained)
 
     def _fit_bag(
         self, rows: FitRows, held_out: Data | None, sample: Array, kept: Array, seed: int

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,7 +56,7 @@ class Folds(NamedTuple):
 
 @public
 @dataclass(eq=False, repr=False)
-class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
     Use it where quadratic weighted kappa judges ordered labels. ``fit`` trains the regressor on
@@ -165,33 +164,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     n_jobs: int | None = None
     verbose: bool | int = False
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
-        several = isinstance(self.estimator, list)
-        get = partial(self._get_params, "estimator") if several else super().get_params
-        return dict(get(deep=deep))
-
-    def set_params(self, **params: Any) -> QWKClassifier:
-        """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""
-        estimator = params.get("estimator", self.estimator)
-        for name in params:
-            if name.startswith("estimator__") and isinstance(estimator, list):
-                names = ", ".join(each for each, _ in _members.read_members(estimator))
-                raise ValueError(
-                    f"{name!r} is for a single regressor: of several write NAME__PARAMETER, with "
-                    f"one of the names {names}"
-                )
-        self._set_params("estimator", **params)
-        return self
-
-    def __sklearn_clone__(self) -> QWKClassifier:
-        try:
-            copy: QWKClassifier = super().__sklearn_clone__()
-        except RuntimeError:
-            for _, estimator in _members.read_members(self.estimator):
-                _base.fresh(estimator)  # says which, and what to do
-            raise
-        return copy
+    _kind = _members.REGRESSORS
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
@@ -256,9 +229,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_parameters(self) -> tuple[Members, Array | None]:
         """The regressors, and their weights if they are given; all parameters are checked."""
-        members = _members.read_members(self.estimator)
-        if isinstance(self.estimator, list):
-            self._validate_names([name for name, _ in members])
+        members = self._read_members()
         beta = _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(methods.METHODS))
         known = isinstance(self.segment, str | numbers.Integral | None)

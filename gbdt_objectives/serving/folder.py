@@ -25,11 +25,11 @@ import gbdt_objectives
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._public import public
-from gbdt_objectives._registry import LIBRARY_OF, library
+from gbdt_objectives._registry import LIBRARY_OF, library, name_of
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
-from gbdt_objectives.serving.plans import Plan, check_boosters, of_model, with_extras
+from gbdt_objectives.serving.plans import Plan, not_served, of_model, what_is, with_extras
 from gbdt_objectives.thresholds import DecisionRule, Thresholds
 
 VERSION = 1
@@ -104,6 +104,18 @@ def export(
     with whole("folder", folder) as temporary:
         temporary.mkdir()
         write_folder(temporary, model, plan, features, X, check_rows)
+
+
+def check_boosters(model: Any, plan: Plan) -> None:
+    """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
+    for other in (part.model for part in plan.parts if name_of(part.model) is None):
+        if other is model:
+            raise TypeError(not_served(model))
+        raise TypeError(
+            f"the model holds {what_is(other)}, and a served model holds boosters only: use "
+            "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
+            "outside; or write all of it as ONNX, export_onnx(model, path, X)"
+        )
 
 
 @contextmanager

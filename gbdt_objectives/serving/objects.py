@@ -39,6 +39,7 @@ from gbdt_objectives.serving.plans import (
     find_objective,
     models_of,
     of_library,
+    of_model,
     reading,
 )
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
@@ -299,7 +300,9 @@ def from_json(parameters: Tree) -> Tree:
 
 
 def unfitted(estimator: Any) -> Tree | None:
-    """What is known of the estimator that a model was made of."""
+    """What is known of the estimator that a model was made of, or of several with names."""
+    if isinstance(estimator, list):
+        return {"several": [[name, unfitted(own)] for name, own in estimator]}
     kind = kind_of(estimator)
     if kind is not None:
         return {"class": kind, "parameters": json_parameters(estimator)}
@@ -313,6 +316,8 @@ def unfitted(estimator: Any) -> Tree | None:
 def make(tree: Tree | None) -> Any:
     if tree is None:
         return None
+    if "several" in tree:
+        return [(name, make(own)) for name, own in tree["several"]]
     if tree["class"] in ESTIMATORS:
         kind = library(ESTIMATORS[tree["class"]]).kinds[tree["class"]]
         return kind(**from_json(tree["parameters"]))
@@ -356,10 +361,7 @@ def write_qwk_classifier(model: QWKClassifier, files: Mapping[int, str]) -> Tree
         "members": [unfitted(member) for _, member in members],
         "stretch": written_number(model.stretch_), "center": written_number(model.center_),
         "in_label_units": hasattr(model, "label_thresholds_"),
-        "folds": [
-            [model_tree(each, files) if id(each) in files else None for each in fold]
-            for fold in models_of(model)
-        ],
+        "folds": write_model(models_of(model), files),
     }  # fmt: skip
 
 
@@ -446,12 +448,18 @@ def read_scalar(value: Any, *place: Any) -> Any:
     return np.array(value, np.float64)[()]
 
 
-def write_all(models: list[Any], files: Mapping[int, str]) -> list[Tree]:
-    return [model_tree(model, files) for model in models]
+def write_model(model: Any, files: Mapping[int, str]) -> Any:
+    """A model, or several; None for one of weight 0, which has no file."""
+    if isinstance(model, list):
+        return [write_model(each, files) for each in model]
+    parts = () if model is None else of_model(model).parts
+    return model_tree(model, files) if any(id(part.model) in files for part in parts) else None
 
 
-def restore_all(trees: list[Tree], plan: Tree, folder: Path) -> list[Any]:
-    return [restore(tree, plan, folder) for tree in trees]
+def restore_model(tree: Any, plan: Tree, folder: Path) -> Any:
+    if isinstance(tree, list):
+        return [each and restore_model(each, plan, folder) for each in tree]
+    return restore(tree, plan, folder)
 
 
 SHARED = {
@@ -463,11 +471,14 @@ FIELDS: dict[str, dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]]]
     "DownsampledClassifier": {
         "keep_rates": ("keep_rates_", written_number, read_scalar),
         "shift": ("shift_", written_number, read_scalar),
-        "bags": ("estimators_", write_all, restore_all), **SHARED,
+        "bags": ("estimators_", write_model, restore_model), **SHARED,
     },
     "CalibratedClassifier": {
-        "fitted": ("estimator_", model_tree, restore),
-        "folds": ("estimators_", write_all, restore_all), **SHARED,
+        "fitted": ("estimator_", write_model, restore_model),
+        "folds": ("estimators_", write_model, restore_model), **SHARED,
+        "weights": ("weights_", written_number, read_scalar),
+        "intercept": ("intercept_", written_number, read_scalar),
+        "limits": ("limits_", written_number, read_scalar),
     },
 }  # fmt: skip
 """Of classifiers around one estimator: each key, its attribute, and how that is written and read.
@@ -499,7 +510,7 @@ def restore_qwk_classifier(tree: Tree, plan: Tree, folder: Path) -> QWKClassifie
     model.classes_, model.thresholds_ = thresholds.labels, thresholds
     if tree["in_label_units"] and are_rising_numbers(model.classes_):
         model.label_thresholds_ = label_thresholds(thresholds)
-    folds = [[each and restore(each, plan, folder) for each in fold] for fold in tree["folds"]]
+    folds = restore_model(tree["folds"], plan, folder)
     models = folds if several else [fold[0] for fold in folds]
     if tree["ensemble"]:
         model.estimators_ = models

@@ -536,18 +536,6 @@ def what_is(model: Any) -> str:
     return "a Pipeline" if last_step(model) is not model else type(model).__name__
 
 
-def check_boosters(model: Any, plan: Plan) -> None:
-    """Raise if a model, or a part of it, is more than a booster: no file of a library holds it."""
-    for other in (part.model for part in plan.parts if name_of(part.model) is None):
-        if other is model:
-            raise TypeError(not_served(model))
-        raise TypeError(
-            f"the model holds {what_is(other)}, and a served model holds boosters only: use "
-            "LGBMRegressor, XGBRegressor or their classifiers, and do the steps before them "
-            "outside; or write all of it as ONNX, export_onnx(model, path, X)"
-        )
-
-
 def of_downsampled_classifier(model: estimators.DownsampledClassifier) -> Plan:
     bags = [replace(of_member(bag), classes=model.classes_) for bag in model.estimators_]
     corrected = [shift_plan(bag, d) for bag, d in zip(bags, model._bag_shifts, strict=True)]
@@ -581,11 +569,25 @@ def shift_plan(plan: Plan, d: Any) -> Plan:
 
 def of_calibrated_classifier(model: estimators.CalibratedClassifier) -> Plan:
     if hasattr(model, "estimators_"):
-        plan = stretched_mean([of_model(each) for each in model.estimators_], model)
+        plan = stretched_mean([of_fold(each, model) for each in model.estimators_], model)
     else:
-        plan = of_model(model.estimator_)
+        plan = of_fold(model.estimator_, model)
     plan = replace(plan, classes=model.classes_, thresholds=None)
     return calibrated(plan, model.calibrator_)
+
+
+def of_fold(fold: Any, model: estimators.CalibratedClassifier) -> Plan:
+    """The probabilities by one model, or by several, whose log-odds are put together."""
+    if not isinstance(fold, list) or len(fold) == 1:
+        return of_model(fold[0] if isinstance(fold, list) else fold)
+    each = zip(fold, model.weights_, model.limits_, strict=True)
+    used = [(in_log_odds(of_model(own)), float(b), float(x)) for own, b, x in each if b > 0]
+    if any(not plan.is_score for plan, *_ in used):
+        raise ValueError("a classifier has two columns of margins: train it on a binary objective")
+    beta = [each for _, each, _ in used]
+    shift = {"formula": "shift", "log_odds": model.intercept_ / sum(beta)}  # of each, for a mean
+    plans = [plan.then({"formula": "clip", "low": -x, "high": x}, shift) for plan, _, x in used]
+    return mean(plans, beta).then(SIGMOID)
 
 
 def log_odds_line(slope: float, intercept: float) -> Step:

@@ -590,11 +590,11 @@ PAIR = [(X_VAL, Y_VAL)]
 @pytest.mark.parametrize(
     ("arguments", "cv", "error", "message"),
     [
-        ({"sample_weight_eval_set": [Y_VAL]}, 5, TypeError, r"write eval_sample_weight=\[w_val\]"),
+        ({"sample_weight_eval_set": [Y_VAL]}, 5, TypeError, "write eval_sample_weight="),
         ({"eval_X": X_VAL, "eval_y": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
         ({"X_val": X_VAL, "y_val": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
-        ({"validation_fraction": 0.2}, 5, TypeError, "pass the rows themselves, eval_set"),
-        ({"callbacks": []}, 5, TypeError, r"fit\(\) got callbacks=: set early_stopping_rounds of"),
+        ({"validation_fraction": 0.2}, 5, TypeError, "nearest arguments are .*eval_set="),
+        ({"callbacks": []}, 5, TypeError, "callbacks.*a parameter belongs to the estimator"),
         ({"eval_sample_weight": [Y_VAL]}, 5, ValueError, "given without eval_set"),
         ({"eval_set": PAIR}, 3, ValueError, "cv = 3 asks for some: leave one of the two out"),
         ({"eval_set": PAIR}, TimeSeriesSplit(5), ValueError, "leave one of the two out"),

@@ -581,7 +581,7 @@ PAIR = [(X_VAL, Y_VAL)]
     ({"cv": 5}, {}, "cv must be a splitter .*found 5: TimeSeriesSplit", TypeError),
     ({"cv": "prefit"}, {}, "cv must be a splitter .*found 'prefit'", TypeError),
 
-    ({}, {"eval_metric": "auc"}, "got eval_metric=: it has only X, y, ", TypeError),
+    ({}, {"eval_metric": "auc"}, "eval_metric.*a parameter belongs to the estimator", TypeError),
     ({}, {"eval_sample_weight": [Y_VAL]}, "given without eval_set"),
 
     ({}, {"eval_set": [(X_VAL[:, :2], Y_VAL)]}, "eval_set: X has 2 features"),

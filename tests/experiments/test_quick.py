@@ -117,6 +117,12 @@ QUICK = [
         "sigma of a focal margin is a worse probability",
     ),
     Quick(
+        "linear_member",
+        {"cells": 3, "differences": 2 * 2, "summary": 2 * 2, "times": 2},  # arms; boosters and both
+        ("log_loss", "average_precision", "seconds"),
+        "a linear member beside trees is recommended",
+    ),
+    Quick(
         "ordinal_packages",
         {"cells": 2 * 3, "summary": None},
         ordinal_packages.MEASURES,

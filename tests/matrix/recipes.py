@@ -349,9 +349,12 @@ def estimator(is_graded: bool) -> Any:
 
 LOGISTIC = go.calibration.LogitCalibrator()
 LIMITS = {"metric": "accuracy", "constraints": {"recall": 0.8}, "confidence_level": 0.9}
+SEVERAL = [("lgb", estimator(False)), ("xgb", xgb.XGBClassifier(**TREES["XGB"]))]
 STOPS = xgb.XGBClassifier(**TREES["XGB"], early_stopping_rounds=1)
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "CalibratedClassifier": [{"calibrator": LOGISTIC}, {"calibrator": LOGISTIC, "cv": 5}],
+    "CalibratedClassifier": [
+        {"calibrator": LOGISTIC}, {"calibrator": LOGISTIC, "cv": 5},
+        {"calibrator": LOGISTIC, "estimator": SEVERAL}],
     "DownsampledClassifier": [
         {"cv": None}, {"cv": None, "correction": "offset", "estimator": STOPS}],
     "QWKClassifier": [{"early_stopping_rounds": None}],

@@ -500,6 +500,19 @@ def calibrators(page: Page) -> None:
 
 
 @PROBABILITIES.check
+def linear_member(page: Page) -> None:
+    found = results("linear_member").query("booster == 'both'").set_index("arm")
+    own = found.loc["trees and linear"]
+    page.says(
+        f"On {own.files} data sets such a list had {-own.log_loss:.1f} ± {own.log_loss_se:.1f} % "
+        f"less log loss than trees alone ({own.better} better, {own.worse} worse), and an average "
+        f"precision higher by {own.average_precision:.3f} ± {own.average_precision_se:.3f},"
+    )
+    each = results("linear_member", "differences").query("booster == 'both' and arm == 'linear'")
+    page.holds((each.log_loss > 40).sum() > 4, "a linear model alone was often far behind")
+
+
+@PROBABILITIES.check
 def limits(page: Page) -> None:
     found = results("calibration_coverage")
     found = found[~found.model.str.endswith("no groups")]  # where the rows of users are named

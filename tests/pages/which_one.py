@@ -355,6 +355,15 @@ def all_rows(page: Page) -> None:
 
 
 @WHICH_ONE.check
+def linear_member(page: Page) -> None:
+    own = results("linear_member").query("arm == 'trees and linear' and booster == 'both'").iloc[0]
+    page.says(
+        f"lowers the log loss of trees alone by {-own.log_loss:.1f} ± {own.log_loss_se:.1f} %, on "
+        f"{own.better} of {own.files} data sets, and raises it on {own.worse} ("
+    )
+
+
+@WHICH_ONE.check
 def rare_events(page: Page) -> None:
     table = results("negative_downsampling", "files/methods_differences")
     weighed = table[(table["first"] == "weighted, tuned") & (table.second == "corrected, tuned")]

@@ -167,6 +167,12 @@ def calibrated(
     return fitted(model, kind, labels)
 
 
+def stack(kind: str, labels: Any, names: Any = LIBRARIES, **parameters: Any) -> Fitted:
+    """Several classifiers, put together."""
+    members = [(f"m{i}", estimator(name, "Classifier")) for i, name in enumerate(names)]
+    return fitted(go.CalibratedClassifier(members, cv=3, **parameters), kind, labels)
+
+
 def single(library: str, kind: str, labels: Any, role: str, **parameters: Any) -> Fitted:
     return fitted(estimator(library, role, **parameters), kind, labels)
 
@@ -309,6 +315,9 @@ def cases() -> Iterator[Case]:
     yield case("blend-array", blend, "missing", [1, 2, 3, 4])
     yield case("blend-categories", blend, "categories", WORDS[:3])
     yield case("blend-all", blend, "categories", WORDS[:3], weights=[1, 3], ensemble=False)
+    yield case("stack-frame", stack, "frame", [0, 1], calibrator=LogitCalibrator())
+    yield case("stack-all", stack, "missing", [0, 1], ensemble=False)
+    yield case("stack-one", stack, "array", ["no", "yes"], ("lightgbm",))
     yield case("blend-same", blend, "frame", [1, 2, 3], ("lightgbm", "lightgbm"))
     for labels in ([1, 2, 3], WORDS[:5], list(range(10)), [0.5, 1.5]):
         yield case(f"thresholds-{len(labels)}", score_thresholds, labels)

@@ -1,0 +1,1 @@
+"""Trees and a linear model together in CalibratedClassifier, against trees alone."""
