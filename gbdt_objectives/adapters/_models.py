@@ -208,6 +208,8 @@ class Library(Named):
     """Raise for an estimator whose parameters do not go with an offset objective."""
     check_start: Callable[[float], None] = lambda log_odds: None
     """Raise if training cannot start at these log-odds."""
+    predict_rows: Callable[[Any, Any], Any] = lambda model, X: model.predict(X)
+    """What an estimator predicts; perhaps by asking its booster, which is quicker."""
     count_rounds: Callable[[Any], int]  # with which an estimator predicts, after early stopping
     small: Mapping[str, Any]  # parameters of small trees, on one thread, without printing
     stops: Any = ()

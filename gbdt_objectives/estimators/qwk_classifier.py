@@ -23,6 +23,7 @@ from gbdt_objectives import _checks, metrics
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown, warn
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._public import public
+from gbdt_objectives._registry import library_in_role
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base, _members
@@ -511,7 +512,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
-        score = np.asarray(model.predict(X), np.float64)
+        library = library_in_role(model, "Regressor")
+        predicted = model.predict(X) if library is None else library.predict_rows(model, X)
+        score = np.asarray(predicted, np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
         if score.ndim != 1 or not np.isfinite(score).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 
@@ -995,3 +996,35 @@ def test_features_that_say_nothing_are_not_blamed_on_the_size_of_leaves() -> Non
         warnings.simplefilter("always")
         QWKClassifier(lgb.LGBMRegressor(min_child_samples=40, verbose=-1)).fit(np.ones((60, 2)), y)
     assert not [one for one in told if "each leaf must have" in str(one.message)]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"pred_early_stop": True}, {"n_jobs": 2}])
+def test_few_rows_are_predicted_as_many_are(data, parameters) -> None:
+    """LightGBM's boosters are asked themselves, and say the same as its estimators, to the bit."""
+    X, y = data[:2]
+    model = QWKClassifier(lgb.LGBMRegressor(n_estimators=20, verbose=-1, **parameters)).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    for n in (1, 7, 100, 101):
+        by_estimators = np.mean([one.predict(X[:n]) for one in model.estimators_], axis=0)
+        right = model.center_ + model.stretch_ * (by_estimators - model.center_)
+        for rows in (X[:n], np.asfortranarray(X[:n]), X[:n].astype(np.float32).astype(float)):
+            found = model.predict_score(rows)
+            np.testing.assert_allclose(found, right, rtol=1e-12)  # the mean's order of terms
+            np.testing.assert_array_equal(found, again.predict_score(rows))
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:1, :-1])
+
+
+def test_threads_share_a_model(data) -> None:
+    X, y = data[:2]
+    model = QWKClassifier(lgb.LGBMRegressor(n_estimators=20, verbose=-1)).fit(X, y)
+    right = model.predict_score(X)
+    state = pickle.dumps(model)
+
+    def ask(k: int) -> bool:
+        rows = range(k, len(X), 8)
+        return all(model.predict_score(X[i : i + 1])[0] == right[i] for i in rows)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))
+    assert pickle.dumps(model) == state  # nothing is kept
