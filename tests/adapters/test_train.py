@@ -347,10 +347,10 @@ def test_labels_of_a_cluster_are_not_fetched_to_be_compared() -> None:
         def __array__(self, *args: Any, **kwargs: Any) -> Any:
             raise AssertionError("computed")
 
-    assert not guards._are_equal(Lazy(), Lazy())
-    assert not guards._are_equal(np.ones(2), None)
-    assert guards._are_equal(np.ones(2), [1.0, 1.0])
-    assert not guards._are_equal([], [])
+    assert not guards.are_equal(Lazy(), Lazy())
+    assert not guards.are_equal(np.ones(2), None)
+    assert guards.are_equal(np.ones(2), [1.0, 1.0])
+    assert not guards.are_equal([], [])
 
 
 def test_the_round_that_is_kept_is_counted_from_one() -> None:
