@@ -78,12 +78,16 @@ def seal(document: Mapping[str, Any]) -> str:
 
 
 def as_whole(value: Any) -> Any:
-    """The value with 1 for 1.0, as other writers of JSON make one of the other."""
+    """The value with 1 for 1.0, as other writers of JSON make one of the other, and with twelve
+    digits of fractions: the last bits are the processor's."""
     if isinstance(value, dict):
         return {key: as_whole(item) for key, item in value.items()}
     if isinstance(value, list):
         return list(map(as_whole, value))
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    if not isinstance(value, float):
+        return value
+    rounded = value if value.is_integer() else float(f"{value:.12g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 class SavedAsJSON:
