@@ -721,7 +721,7 @@ REFUSED_ON_ALL: dict[str, tuple[Any, ...]] = {
         "base_margin has 0 rows, but the labels have 300"),
     "a bad label in a metric": (
         evaluate_bad_label, [], "ValueError",
-        "y_true must be 0 (negative) or 1 (positive), found 2.0 at row 2"),
+        "y_true must be >= 0 and <= 1, found 2.0 at row 2"),
     "cv": (cross_validate, [], "ValueError", "cv() is for one machine"),
 }  # fmt: skip
 

@@ -74,6 +74,7 @@ ONLY_AT = parse_table("""
     | iteration_range=(0, {}) <- num_iteration ntree_limit | delimiter <- separator sep
     | start_iteration={}[0], num_iteration={}[1] - {}[0] <- iteration_range
     | loss <- metric? | output <- save out | force <- overwrite | max_trees <- n_estimators
+train | leave it out: evals= has the names <- valid_names
 train cv | metric <- metrics eval_metric feval custom_metric | objective <- fobj loss
     | num_boost_round <- nrounds num_rounds iterations n_estimators
     | set it on the data, weight= of the DMatrix, Dataset or Pool <- weight sample_weight
@@ -133,6 +134,8 @@ CalibratedClassifier
     | write calibrator=LogitCalibrator() for 'sigmoid'; write calibrator=ROCConvexHullCalibrator()
       for 'isotonic' <- method | calibrator=VennAbersCalibrator() <- inductive
     | cv=StratifiedKFold(5, shuffle=True, random_state={}) <- random_state
+brier_score normalized_entropy calibration_refinement roc_convex_hull quadratic_weighted_kappa
+    optimize_decisions fit_segment_shift Calibrator.fit | sample_weight <- counts
 VennAbersCalibrator
     | write CalibratedClassifier(estimator, VennAbersCalibrator(), cv=5) <- estimator inductive
       cal_size n_splits random_state
