@@ -297,8 +297,8 @@ def qwk_objective(
     ----------
     y_true : array-like of shape (n,), optional
         The labels of the training rows, any finite numbers, also as a Dask Series or Array. They
-        give ``mean``, ``variance`` and ``label_range``, (min, max), where these are not given. None:
-        the training data do, of all workers.
+        give ``mean``, ``variance`` and ``label_range``, (min, max), unless these are given. None:
+        the training data of all workers do.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
