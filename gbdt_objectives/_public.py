@@ -134,7 +134,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     if function in PUBLIC or function in EACH_ROUND:
         return function
     takes_words = function.__qualname__ in TRAININGS
-    renamed = RENAMED.get(function.__qualname__, {}).keys()
+    renamed = frozenset(RENAMED.get(function.__qualname__, ()))
     fits = function.__qualname__.endswith(".fit")
     package = str(function.__module__).partition(".")[0]
     inherited = package in LIBRARIES and not (fits and package == SKLEARN.package.partition(".")[0])
