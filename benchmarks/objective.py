@@ -55,7 +55,7 @@ def gradients(quick: bool) -> None:
     for n in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
         y, p = rows(n)
         obj = go.qwk_objective(y)
-        a, b = float(obj.center), float(obj.spread)
+        a, b = float(obj.mean), float(obj.variance)
         seconds = in_turns(
             {
                 "ours": lambda y=y, p=p, obj=obj: obj(y, p),
@@ -99,7 +99,7 @@ def plain_calls(quick: bool) -> None:
     for n, limit, calls in ((1000, 2.2, 200), (100_000, 0.45, 5), (1_000_000, 0.45, 5)):
         y, p = rows(n)
         X, obj = np.arange(n, dtype=np.float32)[:, np.newaxis] % 7, go.qwk_objective(y)
-        theirs = pasted(float(obj.center), float(obj.spread))
+        theirs = pasted(float(obj.mean), float(obj.variance))
         dataset = lgb.Dataset(X, y, params={"verbose": -1}).construct()
         for name, data, f in (
             ("DMatrix", xgb.DMatrix(X, y), p),
@@ -147,7 +147,7 @@ def bound(quick: bool) -> None:
     """Objectives bound to their data, as train() hands them to a booster."""
     y, p = rows(1000)
     obj = go.qwk_objective(y)
-    call, a, b = obj.bind(y), float(obj.center), float(obj.spread)
+    call, a, b = obj.bind(y), float(obj.mean), float(obj.variance)
     repeat = range(200)
     seconds = in_turns(
         {

@@ -34,6 +34,11 @@ UNREAD = EVALUATION | MARGINS
 """Arguments of our own functions whose columns only the libraries read."""
 TRAININGS = ("train", "cv")
 """What takes words of the boosters' own functions for its own."""
+RENAMED = {
+    name: {"center": "mean", "spread": "variance"}
+    for name in ("qwk_objective", "QWKLoss", "extended_qwk_metric", "ExtendedQWKMetric")
+}
+"""Arguments and attributes that still work by an old name, and the new one."""
 TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
 """What was warned of within the call of a user's, of which it is told once."""
 
@@ -85,6 +90,9 @@ def say_attributes(kind: type) -> None:
         def get_attribute(self: Any, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property's own error
                 return object.__getattribute__(self, name)
+            if name in (renamed := renamed_in(type(self))):
+                load(CALLS).warn_renamed({name: renamed[name]}, ".{}")
+                return getattr(self, renamed[name])
             raise NoAttribute(name=name, obj=self)
 
         setattr(kind, "__getattr__", get_attribute)  # noqa: B010
@@ -99,6 +107,16 @@ def say_attributes(kind: type) -> None:
             )
 
         setattr(kind, "__getitem__", get_item)  # noqa: B010
+
+
+def renamed_in(kind: type) -> dict[str, str]:
+    return next((RENAMED[base.__name__] for base in kind.__mro__ if base.__name__ in RENAMED), {})
+
+
+def set_renamed(self: Any, state: dict[str, Any]) -> None:
+    """``__setstate__`` of a class with renamed attributes: old pickles have the old names."""
+    renamed = renamed_in(type(self))
+    vars(self).update({renamed.get(name, name): value for name, value in state.items()})
 
 
 class NoAttribute(AttributeError):
@@ -116,6 +134,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     if function in PUBLIC or function in EACH_ROUND:
         return function
     takes_words = function.__qualname__ in TRAININGS
+    renamed = frozenset(RENAMED.get(function.__qualname__, ()))
     fits = function.__qualname__.endswith(".fit")
     package = str(function.__module__).partition(".")[0]
     inherited = package in LIBRARIES and not (fits and package == SKLEARN.package.partition(".")[0])
@@ -123,7 +142,11 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # pytest and IPython leave this frame out
-        if (takes_words and kwargs) or any_named((*args, *kwargs.values())):
+        if (
+            (takes_words and kwargs)
+            or (renamed and not renamed.isdisjoint(kwargs))
+            or any_named((*args, *kwargs.values()))
+        ):
             args, kwargs = load(CALLS).read_call(function, args, kwargs)
         told = TOLD.set(set()) if TOLD.get() is None else None
         try:

@@ -194,7 +194,7 @@ def qwk_case(
 ) -> ObjectiveCase:
     objective = go.qwk_objective(list(labels), **options)
     residual = options.get("scale", "residual") == "residual"
-    factor = mean_expected_disagreement(objective.center, objective.spread) if residual else ones
+    factor = mean_expected_disagreement(objective.mean, objective.variance) if residual else ones
     refused = (labels[0] - 1, labels[-1] + 0.5)
     return ObjectiveCase(name, objective, labels, margins, refused, factor)
 

@@ -145,8 +145,8 @@ INSTANCES: list[Any] = [
 pyplot.close("all")
 OURS: dict[str, Any] = {
     "X": X, "y_true": Y, "y": Y, "y_pred": Y, "score": P, "probability": P, "sample_weight": ONES,
-    "labels": [0, 1], "label_range": (0, 4), "n_classes": 5, "outputs": 1, "center": 0.5,
-    "spread": 0.2, "negative_keep_rate": 0.5, "class_keep_rates": {0: 0.5, 1: 1.0},
+    "labels": [0, 1], "label_range": (0, 4), "n_classes": 5, "outputs": 1, "mean": 0.5,
+    "variance": 0.2, "negative_keep_rate": 0.5, "class_keep_rates": {0: 0.5, 1: 1.0},
     "train_prior": 0.5, "target_prior": {0: 0.9, 1: 0.1}, "random_state": 0, "seed": 0,
     "cv": 3, "nfold": 3,
     "metric": "f1", "method": "exact", "thresholds": [0.5], "n_bins": 4, "strategy": "quantile",

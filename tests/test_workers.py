@@ -482,7 +482,7 @@ def score_alone(rank: int, world: int) -> Any:
     objective = go.qwk_objective()
     return (
         go.qwk_metric((0, 3))(y, p), go.extended_qwk_metric()(y, p), objective.loss(y, p),
-        objective.gradient_hessian(y, p)[0].tolist(), objective.measured(y).center,
+        objective.gradient_hessian(y, p)[0].tolist(), objective.measured(y).mean,
         objective(y, p)[0].tolist(), go.loss_metric(objective)(y, p),
     )  # fmt: skip
 
@@ -737,7 +737,7 @@ def test_on_all_workers_it_is_refused(pair: Workers, case: str) -> None:
     if case == "sums of the own rows":
         assert fit_with_own_sums(0, 1) is None
     if case == "labels of the shard":
-        assert "worker 0 has QWKObjective(center=0." in results[1].text
+        assert "worker 0 has QWKObjective(mean=0." in results[1].text
 
 
 def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:

@@ -27,9 +27,10 @@ from gbdt_objectives._checks.tables import (
     column_names,
     read,
 )
+from gbdt_objectives._checks.users import warn
 from gbdt_objectives._checks.values import by_name, category_order, class_keys
 from gbdt_objectives._names import ROOT
-from gbdt_objectives._public import TRAININGS, any_named
+from gbdt_objectives._public import RENAMED, TRAININGS, any_named
 
 OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
@@ -62,6 +63,11 @@ def read_call(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any
     parameters = parameters_of(function)
     if function.__qualname__ in TRAININGS:
         kwargs = read_words(parameters, args, kwargs)
+    renamed = RENAMED.get(function.__qualname__, {})
+    old = {name: new for name, new in renamed.items() if name in kwargs}
+    if old and kwargs.keys().isdisjoint(old.values()):  # of both names, Python complains
+        warn_renamed(old, "{}=")
+        kwargs = {old.get(name, name): value for name, value in kwargs.items()}
     if any_named((*args, *kwargs.values())):
         fits = is_fit(function, parameters)
         args = tuple(map(read, chain(parameters, repeat("")), args, repeat(fits)))
@@ -70,6 +76,12 @@ def read_call(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any
         check_rows({name: value for name, value in given.items() if name not in BY_CLASS})
         check_classes(given)
     return args, kwargs
+
+
+def warn_renamed(old: Mapping[str, str], form: str) -> None:
+    """Warn of old names, {old: new}, each written as in ``form``."""
+    said = (f"{form.format(name)} is now {form.format(new)}" for name, new in old.items())
+    warn(f"{', '.join(said)}: write the new name", FutureWarning)
 
 
 @cache

@@ -666,12 +666,12 @@ def is_made_for_positions(member: Member) -> None:
         made = getattr(value, "metric", value)
         wrong = getattr(made, "label_range", None) not in (None, (0, top))
         if wrong or (moved and name != "objective" and any(
-            getattr(made, unit, None) is not None for unit in ("center", "spread", "thresholds")
+            getattr(made, unit, None) is not None for unit in ("mean", "variance", "thresholds")
         )):  # fmt: skip
             raise ValueError(
                 f"{member.name} trains on class positions 0 to {top}, but {written} is made for "
                 f"labels, {made!r}: make it without them, such as qwk_objective() or qwk_metric(); "
-                "centre and spread are of positions, too"
+                "mean and variance are of positions, too"
             )
 
 

@@ -48,8 +48,8 @@ ONLY_AT = parse_table("""
     | label_range <- classes? label_min? label_max? min_value? max_value?
     | label_range=(lowest, highest) <- n_classes num_class num_classes
     | label_range=(min_rating, max_rating) <- min_rating max_rating | n_classes <- K label_range?
-    | outputs <- n_classes num_class num_classes | center <- a | spread <- b var variance
-    | spread=std ** 2 <- std | input_space='margin' <- logits from_logits
+    | outputs <- n_classes num_class num_classes | mean <- a | variance <- b var
+    | variance=std ** 2 <- std | input_space='margin' <- logits from_logits
     | negative_keep_rate <- sampling_rate neg_sampling_rate neg_rate keep_prob keep_rate? rate? r?
       frac? fraction? beta? ratio? n? sampling_strategy? pos_weight? | class_keep_rates <- rates?
     | train_prior <- old_prior source_prior

@@ -561,7 +561,7 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
 
 
 def warn_of_other_labels(
-    low: float, high: float, mean: float, center: float | None, spread: float | None,
+    low: float, high: float, found: float, mean: float | None, variance: float | None,
     label_range: tuple[float, float] | None = None,
 ) -> None:  # fmt: skip
     """Warn of labels, from low to high, that are not those whose mean and variance are given."""
@@ -569,11 +569,11 @@ def warn_of_other_labels(
     if label_range is not None:
         if not label_range[0] <= low <= high <= label_range[1]:
             said = f"those given before are from {label_range[0]:g} to {label_range[1]:g}"
-    elif center is not None and spread is not None and abs(mean - center) > FAR * spread**0.5:
-        said = f"center={center:g} and spread={spread:g} say that they are elsewhere"
+    elif mean is not None and variance is not None and abs(found - mean) > FAR * variance**0.5:
+        said = f"mean={mean:g} and variance={variance:g} say that they are elsewhere"
     if said:
         warn(
-            f"y_true holds labels from {low:g} to {high:g}, of mean {mean:.4g}, but {said}: give "
+            f"y_true holds labels from {low:g} to {high:g}, of mean {found:.4g}, but {said}: give "
             "the mean and variance of these labels, or leave them out, and they are measured"
         )
 

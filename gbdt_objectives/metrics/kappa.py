@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, check_order, warn
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._public import public
+from gbdt_objectives._public import public, set_renamed
 from gbdt_objectives._rows.rows import (
     EXPRESSION_BYTES,
     FLOAT64,
@@ -172,22 +172,23 @@ class ExtendedQWKMetric(Metric):
     name: ClassVar[str] = "extended_qwk"
     greater_is_better: ClassVar[bool] = True
     link: ClassVar[Link | None] = IDENTITY
-    center: float | None = None
-    spread: float | None = None
+    mean: float | None = None
+    variance: float | None = None
     label_range: tuple[float, float] | None = None
+    __setstate__ = set_renamed
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
         if len(rows):
             ends, mean = (rows.y.min(), rows.y.max()), rows.y.mean()
-            _checks.warn_of_other_labels(*ends, mean, self.center, self.spread, self.label_range)
+            _checks.warn_of_other_labels(*ends, mean, self.mean, self.variance, self.label_range)
         return rows
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike, w: Any) -> None:
         _checks.warn_of_code("y_true", _checks.vector("y_true", y_true), weight=w)
 
     def sums(self, rows: Rows) -> tuple[float, float]:
-        objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
+        objective = qwk_objective(mean=self.mean, variance=self.variance, clip=False)
         return objective.equations.measured(replace(rows, f=None)).value(rows)
 
     def of_sums(self, sums: tuple[float, float]) -> float:
@@ -198,7 +199,7 @@ class ExtendedQWKMetric(Metric):
 @public
 def extended_qwk_metric(
     y_true: ArrayLike | None = None, *, target_prior: Mapping[float, float] | None = None,
-    center: float | None = None, spread: float | None = None,
+    mean: float | None = None, variance: float | None = None,
 ) -> ExtendedQWKMetric:  # fmt: skip
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
@@ -210,7 +211,7 @@ def extended_qwk_metric(
 
     Parameters
     ----------
-    y_true, target_prior, center, spread
+    y_true, target_prior, mean, variance
         As in :func:`qwk_objective`, with its errors: where the mean a and the variance b of the
         labels come from. All None: from the rows that are scored, Lin's concordance correlation.
 
@@ -230,6 +231,6 @@ def extended_qwk_metric(
     >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
-    known = {name: getattr(measured, name) for name in ("center", "spread", "label_range")}
+    measured = qwk_objective(y_true, target_prior=target_prior, mean=mean, variance=variance)
+    known = {name: getattr(measured, name) for name in ("mean", "variance", "label_range")}
     return ExtendedQWKMetric(**known)

@@ -1,7 +1,8 @@
 """Extended quadratic weighted kappa: the metric as a differentiable loss.
 
-Symbols, as in the equations: p margin (a score in label units), y label, w weight, a centre, b
-spread, F and G half the observed and half the expected squared disagreement, R = F/G, n sum of w.
+Symbols, as in the equations: p margin (a score in label units), y label, w weight, a mean and b
+variance of the labels, F and G half the observed and half the expected squared disagreement, R =
+F/G, n sum of w.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.arrays import REAL, Domain, Interval
-from gbdt_objectives._public import public
+from gbdt_objectives._public import public, set_renamed
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives.objectives.base import Objective
@@ -152,44 +153,45 @@ def constant_labels(name: str, label: float) -> ValueError:
 class QWKLoss(RatioOfSums):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    center: float | None = None
-    spread: float | None = None
+    mean: float | None = None
+    variance: float | None = None
     label_range: tuple[float, float] | None = None
     scale: Literal["residual", "kappa"] = "residual"
     clip: bool = True
     reduce: Callable[[Array], Array] | None = None
+    __setstate__ = set_renamed
 
     @property
     def intercept(self) -> float | None:
-        return self.center
+        return self.mean
 
     @property
     def start_tolerance(self) -> float | None:
-        return None if self.spread is None else 0.5 * math.sqrt(self.spread)
+        return None if self.variance is None else 0.5 * math.sqrt(self.variance)
 
     @property
     def needs_labels(self) -> bool:
-        return self.center is None or self.spread is None or self._needs_range
+        return self.mean is None or self.variance is None or self._needs_range
 
     def measured(self, rows: Rows) -> QWKLoss:
-        """Fill in centre, spread and label range where they are not given."""
+        """Fill in mean, variance and label range where they are not given."""
         if not self.needs_labels:
             return self
         found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
         _checks.warn_of_code("y_true", rows.y, found.low, found.high)
-        _checks.warn_of_other_labels(found.low, found.high, a, self.center, self.spread)
+        _checks.warn_of_other_labels(found.low, found.high, a, self.mean, self.variance)
         return replace(
             self,
-            center=a if self.center is None else self.center,
-            spread=b if self.spread is None else self.spread,
+            mean=a if self.mean is None else self.mean,
+            variance=b if self.variance is None else self.variance,
             label_range=(found.low, found.high) if self._needs_range else self.label_range,
         )
 
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, 2F and 2D = sum w (p-a)^2."""
         p = self.clipped(p, xp)
-        r, t = p - y, p - self.center
+        r, t = p - y, p - self.mean
         return 1.0, r * r, t * t
 
     def totals(self, rows: Rows) -> Totals:
@@ -198,14 +200,14 @@ class QWKLoss(RatioOfSums):
 
     def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
-        G = D + 0.5 * n * self.spread  # type: ignore[operator]
+        G = D + 0.5 * n * self.variance  # type: ignore[operator]
         check_finite_sums(F, G)
         return n, F, G
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
         """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
-        gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)
+        gradient = (1 - F / G) * (self.clipped(p, xp) - self.mean) - (y - self.mean)
         return gradient * (n / G) if self.scale == "kappa" else gradient, 1.0
 
     def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer:
@@ -215,7 +217,7 @@ class QWKLoss(RatioOfSums):
         - c."""
         dtype = gradient.dtype
         # arrays of one number, which numpy's loops take twice as fast as Python's floats
-        a = np.array(self.center - start, dtype)  # type: ignore[operator]
+        a = np.array(self.mean - start, dtype)  # type: ignore[operator]
         bounds = [np.array(b - start, dtype) for b in self.label_range or ()] if self.clip else []
         hessian[:] = 1 if rows.w is None else rows.w
         blocks = []
@@ -224,7 +226,7 @@ class QWKLoss(RatioOfSums):
         first, n, c2 = 0, 0.0, 0.0
         for part in rows.stretches(dtype):
             at = slice(first, first := first + len(part))
-            c = part.y - np.array(self.center, dtype)
+            c = part.y - np.array(self.mean, dtype)
             exact = c.astype(np.float64)
             weighted = exact if part.w is None else part.w * exact
             n += part.count(part.w)
@@ -267,8 +269,8 @@ class QWKLoss(RatioOfSums):
 @public
 def qwk_objective(
     y_true: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None,
-    target_prior: Mapping[float, float] | None = None, center: float | None = None,
-    spread: float | None = None, label_range: tuple[float, float] | None = None,
+    target_prior: Mapping[float, float] | None = None, mean: float | None = None,
+    variance: float | None = None, label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual", clip: bool = True,
     reduce: Callable[[Array], Array] | None = None,
 ) -> Objective:  # fmt: skip
@@ -286,24 +288,24 @@ def qwk_objective(
                   that times n/G                       scale="kappa", as published
         hessian   w
 
-    with a the mean and b the variance of the labels (``center``, ``spread``). For integer p, kappa~
-    is the metric itself. The function is not convex, so the hessian is a constant and the start
-    matters: begin at ``center``, as ``train`` of the adapters does (a bare booster starts at 0 or
-    0.5). ``docs/theory/qwk.md`` derives it.
+    with a the ``mean`` and b the ``variance`` of the labels. For integer p, kappa~ is the metric
+    itself. The function is not convex, so the hessian is a constant and the start matters: begin at
+    ``mean``, as ``train`` of the adapters does (a bare booster starts at 0 or 0.5).
+    ``docs/theory/qwk.md`` derives it.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
-        mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
-        are given. None: those of the training data, of all workers.
+        The labels of the training rows, any finite numbers, also as a Dask Series or Array. They
+        give ``mean``, ``variance`` and ``label_range``, (min, max), unless these are given. None:
+        the training data of all workers do.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
         The label distribution where the model will be used, if it differs from training: it changes
-        ``center`` and ``spread``. Without ``y_true`` its labels give ``label_range``.
-    center, spread : float, optional
-        a and b, in label units and squared label units.
+        ``mean`` and ``variance``. Without ``y_true`` its labels give ``label_range``.
+    mean, variance : float, optional
+        Of the labels, a and b: in label units and squared label units.
     label_range : (float, float), optional
         Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
@@ -323,7 +325,7 @@ def qwk_objective(
     ------
     ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a ``target_prior``
-        that does not sum to 1 or misses a label; a ``center`` or ``spread`` impossible in it.
+        that does not sum to 1 or misses a label; a ``mean`` or ``variance`` impossible in it.
 
     References
     ----------
@@ -345,16 +347,16 @@ def qwk_objective(
     scale, clip, label_range = read_kappa_options(
         scale, clip, label_range, reduce, y_true, sample_weight
     )
-    if center is not None:
-        center = _checks.number("center", center)
-    if spread is not None:
-        spread = _checks.number("spread", spread)
-        if spread <= 0:
-            raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
+    if mean is not None:
+        mean = _checks.number("mean", mean)
+    if variance is not None:
+        variance = _checks.number("variance", variance)
+        if variance <= 0:
+            raise ValueError(f"variance must be > 0, found {variance!r}: it is that of the labels")
     a = b = prior_labels = None
     if target_prior is not None:
-        if center is not None and spread is not None:
-            raise ValueError("target_prior, center and spread are all given: leave one of them out")
+        if mean is not None and variance is not None:
+            raise ValueError("target_prior, mean and variance are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
         if y_true is None:
@@ -364,14 +366,14 @@ def qwk_objective(
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
         found = LabelMoments.merged(parts)
         label_range = label_range or range_between(found.low, found.high)
-        if target_prior is None and (center is None or spread is None):
+        if target_prior is None and (mean is None or variance is None):
             a, b = found.mean_variance("y_true")
-    center, spread = a if center is None else center, b if spread is None else spread
+    mean, variance = a if mean is None else mean, b if variance is None else variance
     if prior_labels is not None and label_range is not None:
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
-    _check_moments(center, spread, label_range)
+    _check_moments(mean, variance, label_range)
     loss = QWKLoss(
-        center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
+        mean=mean, variance=variance, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
     check_complete(loss, "qwk_objective")
     return Objective(loss)
@@ -420,20 +422,20 @@ class LabelMoments(NamedTuple):
 
 
 def _check_moments(
-    center: float | None, spread: float | None, label_range: tuple[float, float] | None
+    mean: float | None, variance: float | None, label_range: tuple[float, float] | None
 ) -> None:
     """Raise unless low <= mean <= high and variance <= (high - mean) (mean - low)."""
-    if label_range is None or center is None:
+    if label_range is None or mean is None:
         return
     low, high = label_range
-    if not low <= center <= high:
+    if not low <= mean <= high:
         raise ValueError(
-            f"center {center:g} lies outside label_range {label_range}: it is the mean label, "
-            "in the units of the labels"
+            f"mean {mean:g} lies outside label_range {label_range}: it is that of the labels, "
+            "in their units"
         )
-    most = (high - center) * (center - low)
-    if spread is not None and spread > most * (1 + 1e-6):
+    most = (high - mean) * (mean - low)
+    if variance is not None and variance > most * (1 + 1e-6):
         raise ValueError(
-            f"spread {spread:g} is impossible: labels in {label_range} with mean {center:g} have a "
-            f"variance of at most {most:g}; spread is the variance, and center comes first"
+            f"variance {variance:g} is impossible: that of labels in {label_range} with mean "
+            f"{mean:g} is at most {most:g}"
         )

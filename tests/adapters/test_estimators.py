@@ -371,7 +371,7 @@ def test_early_stopping_on_nothing_or_on_the_training_data_is_refused(
 @both
 @pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
 def test_parameters_make_the_round_trip(lib: Library, classifier: bool) -> None:
-    objective = go.offset_logloss_objective(0.1) if classifier else go.qwk_objective(center=1.0)
+    objective = go.offset_logloss_objective(0.1) if classifier else go.qwk_objective(mean=1.0)
     other = go.weighted_logloss_objective(0.2) if classifier else go.qwk_objective()
     model = lib.make(classifier, objective=objective, learning_rate=0.3)
     params = model.get_params(deep=True)

@@ -509,7 +509,7 @@ def labels_and_classes(lib: Library) -> None:
     row(
         "warn_of_other_labels",
         "or leave them out, and they are measured",
-        lambda: train(lib, NEAR, go.qwk_objective(center=9.0, spread=1.0)),
+        lambda: train(lib, NEAR, go.qwk_objective(mean=9.0, variance=1.0)),
         lambda m: grades(lib, train(lib, NEAR, QWK).margin, NEAR),
         name=f"objective {lib}",
     )

@@ -262,7 +262,7 @@ def essays_mean_of_folds() -> None:
 @spelling
 def essays_constants_of_the_moved_grades() -> None:
     y = GRADES - 3
-    objective = go.qwk_objective(center=float(y.mean()), spread=float(y.var()))
+    objective = go.qwk_objective(mean=float(y.mean()), variance=float(y.var()))
     check_grades(
         lgb.LGBMRegressor(objective=objective, **L).fit(X[TRAIN], y[TRAIN]).predict(X[TEST]) + 3
     )

@@ -610,8 +610,8 @@ def test_margins_of_1e20_without_clipping_give_finite_gradients(n: int, weighted
 
 @each(
     "given",
-    [{"center": 2.0}, {"spread": 0.7}, {"center": 2.0, "spread": 0.7}, {"label_range": (0, 9)},
-     {"center": 2.5, "label_range": (0, 9)}, {"center": 2.0, "spread": 0.7, "clip": False}],
+    [{"mean": 2.0}, {"variance": 0.7}, {"mean": 2.0, "variance": 0.7}, {"label_range": (0, 9)},
+     {"mean": 2.5, "label_range": (0, 9)}, {"mean": 2.0, "variance": 0.7, "clip": False}],
     ids=str,
 )  # fmt: skip
 def test_what_is_given_to_the_objective_is_never_measured_over(given, ordinal) -> None:
@@ -619,7 +619,7 @@ def test_what_is_given_to_the_objective_is_never_measured_over(given, ordinal) -
     for weight in (None, w):
         measured = go.qwk_objective(**given).measured(y, weight)
         mean = np.average(y, weights=weight)
-        found = {"center": mean, "spread": np.average((y - mean) ** 2, weights=weight)}
+        found = {"mean": mean, "variance": np.average((y - mean) ** 2, weights=weight)}
         for name, value in {**found, **given}.items():
             assert getattr(measured, name) == pytest.approx(value), name
         assert measured.measured(y + 1 if "label_range" in given else y) == measured

@@ -158,7 +158,7 @@ def test_the_curves_are_those_of_their_metrics() -> None:
 def test_losses_of_two_objectives_have_two_curves() -> None:
     losses = [
         go.loss_metric(go.qwk_objective(Y)),
-        go.loss_metric(go.qwk_objective(center=0, spread=1)),
+        go.loss_metric(go.qwk_objective(mean=0, variance=1)),
     ]
     model = fitted(LGB, losses, n_estimators=5)
     scores = staged(LGB, model, 5)

@@ -142,7 +142,7 @@ class SkippingLoss(QWKLoss):
 def naive(margin: Any, data: Any) -> Any:
     """Kappa of the worker's own rows, as anyone would write it first."""
     y, w = data.get_label(), data.get_weight()
-    own = go.qwk_objective(label_range=(0, 3), center=1.5, spread=1.2, reduce=np.asarray)
+    own = go.qwk_objective(label_range=(0, 3), mean=1.5, variance=1.2, reduce=np.asarray)
     return own.gradient_hessian(y, margin, w)
 
 

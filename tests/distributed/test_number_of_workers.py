@@ -119,7 +119,7 @@ def test_errors_of_some_are_raised_on_all(pools: Any, world: int) -> None:
 
 def fit_another(rank: int, world: int, other: dict[int, float]) -> None:
     data = matrix(*rows(), share(rank, world, ("a share",) * world))
-    objective = go.qwk_objective(label_range=(0, 3), center=other.get(rank, 1.5), spread=1.25)
+    objective = go.qwk_objective(label_range=(0, 3), mean=other.get(rank, 1.5), variance=1.25)
     train(PARAMS, data, 2, objective=objective)
 
 
@@ -132,4 +132,4 @@ def test_any_other_objective_is_refused_on_all(pools: Any, world: int) -> None:
         for result in pools[world].run(fit_another, other):
             assert isinstance(result, Failed)
             assert result.kind == "WorkersDisagree", result.trace
-            assert "worker 0 has QWKObjective(center=" in result.text
+            assert "worker 0 has QWKObjective(mean=" in result.text

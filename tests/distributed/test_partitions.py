@@ -97,7 +97,7 @@ for weighted in (False, True):
             "qwk_objective", weighted, "grade", target_prior={1: 0.4, 2: 0.1, 3: 0.1, 4: 0.4}
         ),
         f"qwk_objective-given-{tag}": call(
-            "qwk_objective", weighted, "grade", center=2.0, label_range=(0, 5), scale="kappa"
+            "qwk_objective", weighted, "grade", mean=2.0, label_range=(0, 5), scale="kappa"
         ),
         f"kappa_objective-{tag}": call("kappa_objective", weighted, y_true="$grade",
                                        cost="absolute"),
@@ -215,7 +215,7 @@ def test_integers_are_exact() -> None:
     for tag in ("plain", "weighted"):
         case = CASES[f"qwk_objective-{tag}"]
         found, expected = case(collected("series", columns)), case(columns)
-        assert (found.center, found.spread) == (expected.center, expected.spread)
+        assert (found.mean, found.variance) == (expected.mean, expected.variance)
     case = CASES["exact-qwk-plain"]
     assert case(collected("series", columns)).tolist() == case(columns).tolist()
 
@@ -731,7 +731,7 @@ def test_on_a_cluster_of_processes(cluster) -> None:
         found = go.optimize_thresholds(*columns[:2], method="exact")
         assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
         objective, expected = go.qwk_objective(columns[0]), go.qwk_objective(y)
-        assert (objective.center, objective.spread) == (expected.center, expected.spread)
+        assert (objective.mean, objective.variance) == (expected.mean, expected.variance)
         mask = go.priors.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
         kept = go.priors.negative_downsample_by_key(y > 2, key, 0.2)
         assert np.flatnonzero(mask.compute()).tolist() == kept.tolist()

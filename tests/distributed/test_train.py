@@ -679,7 +679,7 @@ def test_a_hung_worker_is_named_and_restarted(client) -> None:
 
 @pytest.mark.skipif(not HAS_TIMEOUT, reason="before XGBoost 3.0 it is XGBoost's own, of minutes")
 def test_a_skipped_reduction_is_an_error(client) -> None:
-    skipping = go.objective(faults.SkippingLoss(center=1.5, spread=1.2, label_range=(0.0, 3.0)))
+    skipping = go.objective(faults.SkippingLoss(mean=1.5, variance=1.2, label_range=(0.0, 3.0)))
     fail(client, skipping)
     check_exact(client)
 

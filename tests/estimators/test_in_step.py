@@ -90,7 +90,7 @@ def squared_error(model, y, f, w):
 
 def qwk_loss(model, y, f, w):
     """About the training rows' moments, which the objective holds."""
-    loss = extended_qwk_metric(center=model.objective.center, spread=model.objective.spread).loss
+    loss = extended_qwk_metric(mean=model.objective.mean, variance=model.objective.variance).loss
     return loss(y, f.clip(0, 3), w)
 
 

@@ -209,9 +209,9 @@ def test_stops_where_the_loss_is_least(data, booster, objective) -> None:
         ]  # fmt: skip
         loss = squared_error_metric()
         if objective == "qwk":
-            center = np.average(position[train], weights=w[train])
-            spread = float(np.cov(position[train], aweights=w[train], ddof=0))
-            loss = extended_qwk_metric(center=center, spread=spread).loss
+            mean = np.average(position[train], weights=w[train])
+            variance = float(np.cov(position[train], aweights=w[train], ddof=0))
+            loss = extended_qwk_metric(mean=mean, variance=variance).loss
             margins = [margin.clip(0, 3) for margin in margins]  # as the objective does
         curve = [loss(position[test], margin, w[test]) for margin in margins]
         assert curve[best - 1] == pytest.approx(min(curve), rel=1e-6)
@@ -825,10 +825,10 @@ def test_an_objective_of_its_own_is_measured_in_each_fold(data) -> None:
     for model, (train, _) in zip(classifier.estimators_, folds, strict=True):
         found = model.get_params()["objective"]
         assert found.scale == "kappa"
-        assert found.center == pytest.approx((y - 2)[train].mean())
+        assert found.mean == pytest.approx((y - 2)[train].mean())
         config = json.loads(model.get_booster().save_config())["learner"]["learner_model_param"]
         start = float(np.atleast_1d(json.loads(config["base_score"]))[0])
-        assert start == pytest.approx(found.center, rel=1e-6)  # float32
+        assert start == pytest.approx(found.mean, rel=1e-6)  # float32
 
 
 class Foreign(RegressorMixin, BaseEstimator):

@@ -152,7 +152,7 @@ def test_workers_train_the_model_of_one_machine(
     assert machines(client) == len(cuts) + 1
     check_same(model, X, one)
     whole = go.qwk_objective(y, sample_weight=w)
-    assert model.objective.center == pytest.approx(whole.center, rel=1e-12)
+    assert model.objective.mean == pytest.approx(whole.mean, rel=1e-12)
     assert model.objective.label_range == whole.label_range
     saved = lgb.Booster(model_str=model.booster_.model_to_string())
     np.testing.assert_allclose(saved.predict(X), one, rtol=0, atol=SAME)
@@ -199,10 +199,10 @@ def test_sums_of_each_worker_alone_train_another_model(
     client: Any, rows: Rows, one: np.ndarray
 ) -> None:
     whole = go.qwk_objective(rows[1], sample_weight=rows[2], reduce=local)
-    X, y, w, start = place(client, TWO, *rows, np.full(len(one), whole.center))
+    X, y, w, start = place(client, TWO, *rows, np.full(len(one), whole.mean))
     model = lgb.DaskLGBMRegressor(client=client, objective=whole, **ESTIMATOR)
     within(lambda: model.fit(X, y, sample_weight=w, init_score=start))
-    assert abs(model.to_local().predict(rows[0]) + whole.center - one).max() > 1e-3
+    assert abs(model.to_local().predict(rows[0]) + whole.mean - one).max() > 1e-3
     shard = lgb.DaskLGBMRegressor(client=client, objective=of_the_shard, **ESTIMATOR)
     with pytest.raises(ValueError, match=r"distributed LightGBM.*within lightgbm\(\)"):
         within(lambda: shard.fit(X, y, sample_weight=w, init_score=start))

@@ -326,7 +326,7 @@ def extended(y_true: Any, y_pred: Any, sample_weight: Any, given: Any, how: Any)
     elif given == "prior":
         made = metrics.extended_qwk_metric(target_prior=how)
     else:
-        made = metrics.extended_qwk_metric(center=how[0], spread=how[1])
+        made = metrics.extended_qwk_metric(mean=how[0], variance=how[1])
     return made(y_true, y_pred, sample_weight)
 
 

@@ -161,17 +161,17 @@ KIND_OF_ONE = {
 
 PLAIN = {
     name for line in (
-        "alpha api average ax beta bias booster calibrate calibrator center check_rows clip",
+        "alpha api average ax beta bias booster calibrate calibrator check_rows clip",
         "confidence_level constraints correction cost cv data_name decimals delta denominator",
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
-        "kind label_range link loss m margins max_bins max_iter max_trees method metric model",
+        "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
         "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
         "name normalize num_boost_round numerator obj objective objectives of other outputs",
         "params path positions positive_keep_rate random_state reduce rounds rows scale",
-        "scale_by_half score_range second segment segment_features shift shrink spread",
-        "standard_error start strategy text threshold thresholds title tol tree values verbose",
-        "weights",
+        "scale_by_half score_range second segment segment_features shift shrink",
+        "standard_error start strategy text threshold thresholds title tol tree values variance",
+        "verbose weights",
     ) for name in line.split()
 }  # fmt: skip
 """Parameters that are neither of rows nor of classes."""

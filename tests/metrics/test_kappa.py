@@ -151,17 +151,17 @@ def test_extended_is_lins_concordance_coefficient(rows) -> None:
 
 def test_extended_uses_the_given_moments() -> None:
     y, p = np.array([0.0, 1, 2, 3]), np.array([0.2, 0.8, 2.5, 2.0])
-    value = go.extended_qwk_metric(center=1.85, spread=1.63)(y, p)
+    value = go.extended_qwk_metric(mean=1.85, variance=1.63)(y, p)
     assert value == pytest.approx(1 - ((p - y) ** 2).sum() / ((p - 1.85) ** 2 + 1.63).sum())
     from_prior = go.extended_qwk_metric(target_prior={0: 0.5, 1: 0.5})
-    assert (from_prior.center, from_prior.spread) == (0.5, 0.25)
-    assert go.extended_qwk_metric([0, 1, 2]).center == 1
+    assert (from_prior.mean, from_prior.variance) == (0.5, 0.25)
+    assert go.extended_qwk_metric([0, 1, 2]).mean == 1
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"center": 20.0, "spread": 1.0}, "center=20 and spread=1 say that they are elsewhere"),
+        ({"mean": 20.0, "variance": 1.0}, "mean=20 and variance=1 say that they are elsewhere"),
         ({"y_true": [1, 2, 3, 4, 5]}, "those given before are from 1 to 5"),
         ({"target_prior": dict.fromkeys(range(1, 6), 0.2)}, "those given before are from 1 to 5"),
     ],
@@ -172,7 +172,7 @@ def test_extended_warns_of_moments_of_other_labels(given, said: str) -> None:
         go.extended_qwk_metric(**given)(y, y + 0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        go.extended_qwk_metric(center=0.5, spread=1.0)(y, y + 0.1)  # common ones were left out
+        go.extended_qwk_metric(mean=0.5, variance=1.0)(y, y + 0.1)  # common ones were left out
         go.extended_qwk_metric(y)(y[:2], y[:2] + 0.1)
 
 

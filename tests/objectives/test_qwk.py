@@ -33,7 +33,7 @@ def test_kappa_scale_is_the_published_formula(low: int, high: int) -> None:
     p = rng.normal(y.mean(), 2 * y.std(), 10_000)  # well beyond the range on both sides
     measured = go.qwk_objective(y, scale="kappa")
     # a = 1.85 and b = 1.63, as fitted in the write-up to that competition's labels
-    given = {"center": 1.85 + low, "spread": 1.63}
+    given = {"mean": 1.85 + low, "variance": 1.63}
     fixed = go.qwk_objective(**given, label_range=(low, high), scale="kappa")
     for obj, a, b in ((measured, y.mean(), y.var()), (fixed, 1.85 + low, 1.63)):
         gradient, hessian = obj.gradient_hessian(y, p)
@@ -70,14 +70,14 @@ def test_residual_scale_follows_the_label_scale(scale, shift, p, clip) -> None:
 def test_measures_labels_weights_and_prior() -> None:
     obj = go.qwk_objective([0, 0, 1, 5], sample_weight=[1, 1, 2, 4])
     y = [0, 0, 1, 1, 5, 5, 5, 5]
-    assert (obj.center, obj.spread) == (pytest.approx(np.mean(y)), pytest.approx(np.var(y)))
+    assert (obj.mean, obj.variance) == (pytest.approx(np.mean(y)), pytest.approx(np.var(y)))
     assert obj.label_range == (0, 5)
     prior = go.qwk_objective([0, 1, 2], target_prior={0: 0.7, 1: 0.2, 2: 0.1})
-    assert prior.center == pytest.approx(0.4)
-    assert prior.spread == pytest.approx(0.2 + 0.4 - 0.16)
+    assert prior.mean == pytest.approx(0.4)
+    assert prior.variance == pytest.approx(0.2 + 0.4 - 0.16)
     assert prior.label_range == (0, 2)
-    explicit = go.qwk_objective([0, 1, 2], center=0.5, spread=0.6, label_range=(0, 4))
-    assert (explicit.center, explicit.spread, explicit.label_range) == (0.5, 0.6, (0, 4))
+    explicit = go.qwk_objective([0, 1, 2], mean=0.5, variance=0.6, label_range=(0, 4))
+    assert (explicit.mean, explicit.variance, explicit.label_range) == (0.5, 0.6, (0, 4))
 
 
 def test_float32_gradient_is_accurate_at_a_million_rows() -> None:
@@ -146,11 +146,11 @@ test_bad_arguments = refusals_of(
     ({"y_true": [0, 1], "label_range": (3, 0)}, "swap the two"),
     ({"y_true": [0, 1], "label_range": 3}, "label_range must be a pair", TypeError),
     ({"y_true": [0, 4], "label_range": (0, 3)}, "found 4.0 at row 1"),
-    ({"y_true": [0, 1], "center": NAN}, "center must be finite, found nan"),
-    ({"y_true": [0, 1], "center": "1"}, "center must be a number, found str", TypeError),
-    ({"y_true": [0, 3], "center": 5}, "center 5 lies outside label_range"),
-    ({"y_true": [0, 1], "spread": 0}, "spread must be > 0"),
-    ({"label_range": (0, 3), "center": 2.9, "spread": 1.6}, "spread 1.6 is impossible"),
+    ({"y_true": [0, 1], "mean": NAN}, "mean must be finite, found nan"),
+    ({"y_true": [0, 1], "mean": "1"}, "mean must be a number, found str", TypeError),
+    ({"y_true": [0, 3], "mean": 5}, "mean 5 lies outside label_range"),
+    ({"y_true": [0, 1], "variance": 0}, "variance must be > 0"),
+    ({"label_range": (0, 3), "mean": 2.9, "variance": 1.6}, "variance 1.6 is impossible"),
     ({"y_true": [0, 1], "scale": "log"}, "scale must be one of 'residual', 'kappa'"),
     ({"y_true": [0, 1], "clip": "yes"}, "clip must be True or False", TypeError),
     ({"y_true": [0, 1], "reduce": 3}, "reduce must be callable", TypeError),
@@ -161,7 +161,7 @@ test_bad_arguments = refusals_of(
     ({"y_true": [0, 1], "target_prior": {0: 0.6, 1: 0.3, 5: 0.1}},
      "a label of target_prior must lie in label_range"),
     ({"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}}, "label 2 occurs"),
-    ({"target_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2}, "all given"),
+    ({"target_prior": {0: 0.5, 1: 0.5}, "mean": 0.5, "variance": 0.2}, "all given"),
 )  # fmt: skip
 
 
@@ -184,8 +184,8 @@ def test_a_prior_says_which_labels_there_are(factory, clip: bool) -> None:
 
 
 def test_a_centre_far_from_all_labels_is_warned_of() -> None:
-    with pytest.warns(UserWarning, match="center=20 and spread=1 say that they are elsewhere"):
-        go.qwk_objective(center=20, spread=1).measured([0, 1, 2, 3])
+    with pytest.warns(UserWarning, match="mean=20 and variance=1 say that they are elsewhere"):
+        go.qwk_objective(mean=20, variance=1).measured([0, 1, 2, 3])
 
 
 def test_the_loss_of_good_predictions_is_not_negative() -> None:
@@ -202,13 +202,13 @@ def test_the_loss_of_good_predictions_is_not_negative() -> None:
 
 def test_a_given_centre_stays_where_the_spread_is_measured():
     y = np.array([0.0, 1, 1, 3])
-    assert "center=2.5" in repr(go.qwk_objective(center=2.5).measured(y))
+    assert "mean=2.5" in repr(go.qwk_objective(mean=2.5).measured(y))
 
 
 @each("label_range", [None, (0.0, 3.0)])
 @each("clip", [True, False])
 def test_what_the_labels_are_still_needed_for(label_range, clip: bool) -> None:
-    given = go.qwk_objective(center=1.5, spread=1.2, label_range=label_range, clip=clip)
+    given = go.qwk_objective(mean=1.5, variance=1.2, label_range=label_range, clip=clip)
     assert given.needs_labels == (clip and label_range is None)
     assert go.qwk_objective(label_range=label_range, clip=clip).needs_labels
 

@@ -372,7 +372,7 @@ class ExpectedSquare:
 def test_a_ratio_of_the_users_own_is_qwk(scale) -> None:
     y, p, w = rows(300, 4, seed=11)
     qwk = go.qwk_objective(y, sample_weight=w, clip=False, scale=scale)
-    bowl = ExpectedSquare(qwk.center, qwk.spread)
+    bowl = ExpectedSquare(qwk.mean, qwk.variance)
     ratio = ratio_objective(squared, bowl, scale=scale.replace("kappa", "loss"))
     assert_same(ratio, qwk, y, p, w)
 

@@ -17,7 +17,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 RATE = 0.1
-CENTER, SPREAD, LOW, HIGH = 2.5, 1.25, 1.0, 4.0
+MEAN, VARIANCE, LOW, HIGH = 2.5, 1.25, 1.0, 4.0
 """Of the labels 1 to 4, in equal numbers."""
 
 
@@ -55,13 +55,13 @@ def offset_loss(y, z, w):
 def qwk_parts(y, p, w):
     v = ones(y, w) if w is None else w
     F = 0.5 * (v * (p - y) ** 2).sum()
-    return v, v.sum(), F, 0.5 * (v * ((p - CENTER) ** 2 + SPREAD)).sum()
+    return v, v.sum(), F, 0.5 * (v * ((p - MEAN) ** 2 + VARIANCE)).sum()
 
 
 def kappa_gradient(y, p, w):
     """The published form."""
     v, n, F, G = qwk_parts(y, p, w)
-    return v * n * ((p - y) / G - F * (p - CENTER) / G**2), v
+    return v * n * ((p - y) / G - F * (p - MEAN) / G**2), v
 
 
 def kappa_loss(y, p, w):
@@ -72,7 +72,7 @@ def kappa_loss(y, p, w):
 def residual_gradient(y, p, w):
     p = np.clip(p, LOW, HIGH)
     v, _, F, G = qwk_parts(y, p, w)
-    return v * ((p - y) - F / G * (p - CENTER)), v
+    return v * ((p - y) - F / G * (p - MEAN)), v
 
 
 def residual_loss(y, p, w):
@@ -83,7 +83,7 @@ def residual_loss(y, p, w):
 
 
 def qwk(**options):
-    return go.qwk_objective(center=CENTER, spread=SPREAD, label_range=(LOW, HIGH), **options)
+    return go.qwk_objective(mean=MEAN, variance=VARIANCE, label_range=(LOW, HIGH), **options)
 
 
 CASES = {
