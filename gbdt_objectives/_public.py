@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
 from dataclasses import is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -90,7 +90,8 @@ def say_attributes(kind: type) -> None:
         def get_attribute(self: Any, name: str) -> Any:
             if name.startswith("_") or hasattr(type(self), name):  # a property's own error
                 return object.__getattribute__(self, name)
-            if name in (renamed := renamed_in(type(self))):
+            kind: Any = type(self)
+            if name in (renamed := renamed_in(kind)):
                 load(CALLS).warn_renamed({name: renamed[name]}, ".{}")
                 return getattr(self, renamed[name])
             raise NoAttribute(name=name, obj=self)
@@ -109,13 +110,15 @@ def say_attributes(kind: type) -> None:
         setattr(kind, "__getitem__", get_item)  # noqa: B010
 
 
-def renamed_in(kind: type) -> dict[str, str]:
+@cache
+def renamed_in(kind: Any) -> dict[str, str]:
     return next((RENAMED[base.__name__] for base in kind.__mro__ if base.__name__ in RENAMED), {})
 
 
 def set_renamed(self: Any, state: dict[str, Any]) -> None:
     """``__setstate__`` of a class with renamed attributes: old pickles have the old names."""
-    renamed = renamed_in(type(self))
+    kind: Any = type(self)
+    renamed = renamed_in(kind)
     vars(self).update({renamed.get(name, name): value for name, value in state.items()})
 
 

@@ -77,17 +77,16 @@ def seal(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def as_whole(value: Any) -> Any:
-    """The value with 1 for 1.0, as other writers of JSON make one of the other, and with twelve
+def as_whole(document: Mapping[str, Any]) -> Any:
+    """The document with 1 for 1.0, as other writers of JSON make one of the other, and with twelve
     digits of fractions: the last bits are the processor's."""
-    if isinstance(value, dict):
-        return {key: as_whole(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return list(map(as_whole, value))
-    if not isinstance(value, float):
-        return value
-    rounded = value if value.is_integer() else float(f"{value:.12g}")
-    return int(rounded) if rounded.is_integer() else rounded
+
+    def rounded(digits: str) -> float:
+        number = float(digits)
+        number = number if number.is_integer() else float(f"{number:.12g}")
+        return int(number) if number.is_integer() else number
+
+    return json.loads(json.dumps(document), parse_float=rounded)
 
 
 class SavedAsJSON:

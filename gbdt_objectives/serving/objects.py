@@ -452,6 +452,8 @@ def write_model(model: Any, files: Mapping[int, str]) -> Any:
     """A model, or several; None for one of weight 0, which has no file."""
     if isinstance(model, list):
         return [write_model(each, files) for each in model]
+    if id(model) in files:  # as of most
+        return model_tree(model, files)
     parts = () if model is None else of_model(model).parts
     return model_tree(model, files) if any(id(part.model) in files for part in parts) else None
 
