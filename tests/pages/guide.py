@@ -67,6 +67,8 @@ def readme(page: Page) -> None:
     )
     less = -results("five_bags").query("other == 'one bag'").percent
     page.says(f"five bags have {less.min():.0f} to {less.max():.0f} % less log loss than one")
+    start = (outputs.ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    assert f"have {less.min():.0f} to {less.max():.0f} % less log loss than one\n" in start
     pages = sorted((outputs.ROOT / "docs").glob("pitfalls*.md"))
     shown = "".join(shown for path in pages for _, shown in outputs.blocks(path))
     (lost, found), (worst, least, best, most), (events, predicted) = (
