@@ -30,7 +30,7 @@ EXTRAS = {
     "click": "gbdt_objectives/_command_line",
     "dask": "gbdt_objectives/distributed/dask gbdt_objectives/experimental/dask.py",
     "onnxruntime": "gbdt_objectives/serving/onnx.py",
-    "jax": "gbdt_objectives/objectives/autodiff.py",
+    "jax": "gbdt_objectives/objectives/function.py",
     "pyspark": "gbdt_objectives/distributed/spark.py",
 }
 collect_ignore_glob = [
