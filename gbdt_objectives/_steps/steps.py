@@ -78,15 +78,13 @@ def seal(document: Mapping[str, Any]) -> str:
 
 
 def as_whole(document: Mapping[str, Any]) -> Any:
-    """The document with 1 for 1.0, as other writers of JSON make one of the other, and with twelve
-    digits of fractions: the last bits are the processor's."""
+    """The document with 1 for 1.0, as other writers of JSON make one of the other."""
 
-    def rounded(digits: str) -> float:
+    def whole(digits: str) -> float:
         number = float(digits)
-        number = number if number.is_integer() else float(f"{number:.12g}")
         return int(number) if number.is_integer() else number
 
-    return json.loads(json.dumps(document), parse_float=rounded)
+    return json.loads(json.dumps(document), parse_float=whole)
 
 
 class SavedAsJSON:
