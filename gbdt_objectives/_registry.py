@@ -124,6 +124,7 @@ def register(row: Named) -> None:
     EVERY[row.name] = row
     KINDS.update(dict.fromkeys(row.estimators, row))
     row_of.cache_clear()
+    name_of_kind.cache_clear()
 
 
 def name_of(thing: Any) -> str | None:

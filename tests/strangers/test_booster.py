@@ -27,12 +27,14 @@ W = RNG.integers(1, 4, 600)
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
+    assert _registry.kind_of(stumps.StumpsRegressor()) is None  # what was said is not remembered
     _registry.register(STUMPS)
     yield
     del _registry.EVERY[STUMPS.name]
     for name in STUMPS.estimators:
         del _registry.KINDS[name]
     _registry.row_of.cache_clear()
+    _registry.name_of_kind.cache_clear()
 
 
 def test_the_registry_finds_it() -> None:
