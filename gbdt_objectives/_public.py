@@ -32,18 +32,21 @@ EVALUATION = {
 MARGINS = {"base_margin", "base_margin_eval_set", "init_score", "eval_init_score"}
 UNREAD = EVALUATION | MARGINS
 """Arguments of our own functions whose columns only the libraries read."""
-TRAININGS = ("train", "cv")
-"""What takes words of the boosters' own functions for its own."""
+SAME = {
+    "dtrain": "data", "train_set": "data", "obj": "objective",
+    "custom_metric": "metric", "feval": "metric",
+}  # fmt: skip
+"""Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 RENAMED = {
     name: {"center": "mean", "spread": "variance"}
     for name in ("qwk_objective", "QWKLoss", "extended_qwk_metric", "ExtendedQWKMetric")
 }
 """Arguments and attributes that still work by an old name, and the new one."""
+WORDS = {**{name: {*SAME, "valid_sets", "valid_names"} for name in ("train", "cv")}, **RENAMED}
+"""Words that a callable takes besides the names of its arguments."""
 TOLD: ContextVar[set[str] | None] = ContextVar("told", default=None)
 """What was warned of within the call of a user's, of which it is told once."""
 
-LIBRARIES = {row.package.partition(".")[0] for row in EVERY.values()}
-"""Whose own methods read their arguments by themselves, but scikit-learn's ``fit``."""
 PUBLIC: set[Callable[..., Any]] = set()
 """What the decorator has made of functions and methods."""
 EACH_ROUND: set[Callable[..., Any]] = set()
@@ -136,20 +139,16 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose calls are read and explained."""
     if function in PUBLIC or function in EACH_ROUND:
         return function
-    takes_words = function.__qualname__ in TRAININGS
-    renamed = frozenset(RENAMED.get(function.__qualname__, ()))
+    words = frozenset(WORDS.get(function.__qualname__, ()))
     fits = function.__qualname__.endswith(".fit")
     package = str(function.__module__).partition(".")[0]
-    inherited = package in LIBRARIES and not (fits and package == SKLEARN.package.partition(".")[0])
+    read_by = {row.package.partition(".")[0] for row in EVERY.values()}  # by a library itself
+    inherited = package in read_by and not (fits and package == SKLEARN.package.partition(".")[0])
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True  # pytest and IPython leave this frame out
-        if (
-            (takes_words and kwargs)
-            or (renamed and not renamed.isdisjoint(kwargs))
-            or any_named((*args, *kwargs.values()))
-        ):
+        if (words and not words.isdisjoint(kwargs)) or any_named((*args, *kwargs.values())):
             args, kwargs = load(CALLS).read_call(function, args, kwargs)
         told = TOLD.set(set()) if TOLD.get() is None else None
         try:

@@ -30,7 +30,7 @@ from gbdt_objectives._checks.tables import (
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._checks.values import by_name, category_order, class_keys
 from gbdt_objectives._names import ROOT
-from gbdt_objectives._public import RENAMED, TRAININGS, any_named
+from gbdt_objectives._public import RENAMED, SAME, WORDS, any_named
 
 OBJECT = ("self", "cls")
 LABELS = ("y_true", "y")
@@ -47,11 +47,6 @@ KINDS = {
 }  # fmt: skip
 """What arguments are, as far as it is the same at every callable."""
 
-SAME = {
-    "dtrain": "data", "train_set": "data", "obj": "objective",
-    "custom_metric": "metric", "feval": "metric",
-}  # fmt: skip
-"""Words of the boosters' own ``train`` and ``cv`` that mean exactly ours: ours takes them too."""
 PYTHONS = re.compile(r"(unexpected keyword|positional|multiple values for) arg|missing \d+ requ")
 """What Python says of a call that does not fit a signature."""
 LONGEST_SAID = 200  # characters of what a library says
@@ -61,13 +56,8 @@ def read_call(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any
     """The arguments as values of ours, and of this call's own words; raises for rows of pandas in
     different orders, and for columns of classes in another order than theirs."""
     parameters = parameters_of(function)
-    if function.__qualname__ in TRAININGS:
-        kwargs = read_words(parameters, args, kwargs)
-    renamed = RENAMED.get(function.__qualname__, {})
-    old = {name: new for name, new in renamed.items() if name in kwargs}
-    if old and kwargs.keys().isdisjoint(old.values()):  # of both names, Python complains
-        warn_renamed(old, "{}=")
-        kwargs = {old.get(name, name): value for name, value in kwargs.items()}
+    if function.__qualname__ in WORDS:
+        kwargs = read_words(function.__qualname__, parameters, args, kwargs)
     if any_named((*args, *kwargs.values())):
         fits = is_fit(function, parameters)
         args = tuple(map(read, chain(parameters, repeat("")), args, repeat(fits)))
@@ -93,11 +83,14 @@ def is_fit(function: Callable[..., Any], parameters: Collection[str]) -> bool:
     return function.__qualname__.endswith(".fit") and "X" in parameters
 
 
-def read_words(parameters: Collection[str], args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of a training by our names, where they are given by those of a booster's."""
-    read = {SAME.get(name, name): value for name, value in kwargs.items()}
+def read_words(called: str, parameters: Collection[str], args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments by our names, where they are given by old ones or by those of a booster's."""
+    words = RENAMED.get(called, SAME)
+    read = {words.get(name, name): value for name, value in kwargs.items()}
     if len(read) < len(kwargs):  # two names of one thing, of which Python complains
         return dict(kwargs)
+    if called in RENAMED and (old := {name: words[name] for name in kwargs if name in words}):
+        warn_renamed(old, "{}=")
     if "evals" in parameters and "valid_sets" in read and "evals" not in read:
         data = read.get("data", args[1] if len(args) > 1 else None)
         read["evals"] = as_evals(data, read.pop("valid_sets"), read.pop("valid_names", ()))

@@ -15,7 +15,7 @@ import xgboost as xgb
 from lightgbm.basic import _ConfigAliases
 
 import gbdt_objectives as go
-from gbdt_objectives._checks.calls import SAME
+from gbdt_objectives._public import SAME
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.lightgbm import _train as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
