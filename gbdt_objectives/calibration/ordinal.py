@@ -56,6 +56,10 @@ class LaterCurve:
     def fitted(self) -> OrdinalCurve:
         return fit_ordinal_curve(*self.rows)
 
+    @property
+    def is_flat(self) -> bool:
+        return self.fitted.is_flat
+
     def __call__(self, score: Array) -> Array:
         return self.fitted(score)
 

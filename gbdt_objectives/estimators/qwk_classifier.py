@@ -574,8 +574,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         """
         score = self.predict_score(X)  # which says if it is not fitted
         p = np.asarray(self.probability_curve_(score))
-        curve = getattr(self.probability_curve_, "fitted", self.probability_curve_)
-        if getattr(curve, "is_flat", False):
+        if getattr(self.probability_curve_, "is_flat", False):
             warn(
                 "predict_proba gives each row the same probabilities, the shares of the classes: "
                 "the out-of-fold scores do not tell classes apart by more than chance, so train on "

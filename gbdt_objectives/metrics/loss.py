@@ -84,13 +84,12 @@ class WeightedLoglossMetric(MeanMetric):
         c = self.logloss.class_factor(y)
         if self.input_space == "margin":
             return c * self.logloss.unweighted(y, p, xp), c
-        with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
-            losses = -c * np.where(y == 1, np.log(p), np.log1p(-p))
         if self.logloss.nearer_class(y, xp) is not y:  # soft labels
             from scipy.special import xlog1py, xlogy
 
-            losses = -xlogy(y, p) - xlog1py(1 - y.astype(float), -p)
-        return losses, c
+            return -xlogy(y, p) - xlog1py(1 - y.astype(float), -p), c
+        with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
+            return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
 
     def sums(self, rows: Rows) -> Any:
         return rows.sum(self.terms, narrow=True)
