@@ -314,6 +314,14 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
     return X.to_numpy(dtype=float)[rows], y[rows]
 
 
+def splits(y: Array, settings: Mapping[str, Any]) -> Iterator[tuple[int, Array, Array]]:
+    """Draw, training rows and test rows: a file with few rows keeps a third for the test."""
+    n = min(settings["train_rows"], 2 * len(y) // 3)
+    for draw in range(settings["draws"]):
+        order = np.random.default_rng([settings["seed"], draw]).permutation(len(y))
+        yield draw, order[:n], order[n : n + settings["test_rows"]]
+
+
 def labels(column: pd.Series) -> Array:
     """Ordered integer classes, or an error that says what is wrong with them."""
     name = f"--target {column.name!r}"

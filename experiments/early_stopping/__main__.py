@@ -55,14 +55,6 @@ def data_sets(folder: Path | None, settings: Mapping[str, Any]) -> Iterator[tupl
         yield file.partition(".")[0], read(folder / file)
 
 
-def splits(y: Array, settings: Mapping[str, Any]) -> Iterator[tuple[int, Array, Array]]:
-    """Draw, training rows and test rows: a file with few rows keeps a third for the test."""
-    n = min(settings["train_rows"], 2 * len(y) // 3)
-    for draw in range(settings["draws"]):
-        order = np.random.default_rng([settings["seed"], draw]).permutation(len(y))
-        yield draw, order[:n], order[n : n + settings["test_rows"]]
-
-
 def cells(folder: Path | None, settings: Mapping[str, Any]) -> pd.DataFrame:
     """One line a file, draw, booster and arm: kappa and log loss of the test rows, kappa of the
     out-of-fold scores at the same thresholds, rounds, and CPU seconds of the fit."""
@@ -74,7 +66,7 @@ def cells(folder: Path | None, settings: Mapping[str, Any]) -> pd.DataFrame:
         warnings.filterwarnings("ignore", category=UserWarning)  # of weak signals
         for name, (X, y) in sets:
             labels = np.arange(y.max() + 1)
-            for draw, train, test in splits(y, settings):
+            for draw, train, test in _common.splits(y, settings):
                 for booster in settings["boosters"]:
                     regressor = clone(BOOSTERS[booster][0]).set_params(**settings["parameters"])
                     for arm, rounds in settings["arms"].items():

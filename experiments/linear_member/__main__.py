@@ -90,14 +90,6 @@ def data_sets(
         yield file.partition(".")[0], *read(folder / file, how, settings["share_of_ones"])
 
 
-def splits(y: Array, settings: Mapping[str, Any]) -> Iterator[tuple[int, Array, Array]]:
-    """Draw, training rows and test rows: a file with few rows keeps a third for the test."""
-    n = min(settings["train_rows"], 2 * len(y) // 3)
-    for draw in range(settings["draws"]):
-        order = np.random.default_rng([settings["seed"], draw]).permutation(len(y))
-        yield draw, order[:n], order[n : n + settings["test_rows"]]
-
-
 def cells(folder: Path | None, settings: Mapping[str, Any]) -> pd.DataFrame:
     """One line a file, draw, booster and arm: the test rows' measures, weights, CPU seconds."""
     lines = []
@@ -105,7 +97,7 @@ def cells(folder: Path | None, settings: Mapping[str, Any]) -> pd.DataFrame:
     with warnings.catch_warnings(), tqdm(total=len(sets) * settings["draws"]) as bar:
         warnings.filterwarnings("ignore", category=UserWarning)  # of weights 0, unknown categories
         for name, X, y in sets:
-            for draw, train, test in splits(y, settings):
+            for draw, train, test in _common.splits(y, settings):
                 for library in settings["boosters"]:
                     trees = booster(library, settings["rounds"])
                     arms = {TREES: trees, LINEAR: linear(),
