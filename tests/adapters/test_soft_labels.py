@@ -138,7 +138,7 @@ def test_a_soft_label_is_two_rows(factory: Any, hessian: Any, precision: Any) ->
     mixed = np.where(np.arange(60) < 30, y > 0.5, y)  # labels of both kinds in one block
     classes = objective.gradient_hessian(mixed[:30], f[:30], w[:30])
     of_mixed = [part[:30] for part in objective.gradient_hessian(mixed, f, w)]
-    np.testing.assert_array_equal(of_mixed, classes)
+    np.testing.assert_allclose(of_mixed, classes, rtol=0, atol=eps)  # exp of other lengths
     found, copies = objective.measured(y, w), objective.measured(*twice[::2])
     assert found.intercept == pytest.approx(copies.intercept, abs=1e-6)
 
