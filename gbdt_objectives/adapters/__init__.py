@@ -217,18 +217,18 @@ def imbalance_shift(
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
     """
-    from gbdt_objectives.adapters import _models as _imbalance
+    from gbdt_objectives.adapters import _models
     from gbdt_objectives.priors import LogOddsShift
 
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):
-        return _imbalance.infer_of_classifier(booster, X, y, sample_weight, counts)
+        return _models.infer_of_classifier(booster, X, y, sample_weight, counts)
     library = library_of_booster(booster)
     if X is None:
-        _imbalance.check_training_labels(y, sample_weight=sample_weight, counts=counts)
+        _models.check_training_labels(y, sample_weight=sample_weight, counts=counts)
         return LogOddsShift(-math.log(library.read_odds(booster, y)))
-    _imbalance.check_sample(X, y)
+    _models.check_sample(X, y)
     z = library.predict_log_odds(booster, X, sample_weight)
-    return _imbalance.infer_shift(y, z, sample_weight, counts)
+    return _models.infer_shift(y, z, sample_weight, counts)
 
 
 def library_of_booster(booster: object) -> OpenLibrary:

@@ -359,12 +359,12 @@ def _wait_for(tracker: Any) -> None:
 
 def check(env: Any, fit_objective: FitObjective) -> None:
     """Raise for what would train another model than on one machine, or be lost."""
-    from gbdt_objectives.adapters.lightgbm import _train as table
+    from gbdt_objectives.adapters.lightgbm import _train
     from gbdt_objectives.adapters.lightgbm.estimators import OWN
 
     estimator = find_estimator(fit_objective)
     parameters = estimator.get_params()
-    stops = any(parameters.get(name) for name in table.ALIASES["early_stopping_round"])
+    stops = any(parameters.get(name) for name in _train.ALIASES["early_stopping_round"])
     if env.model.valid_sets or stops:
         raise ValueError(
             "evaluation sets and early stopping are refused in distributed LightGBM, which would "
@@ -383,10 +383,10 @@ def check(env: Any, fit_objective: FitObjective) -> None:
             f"class_weight={_checks.shown(estimator.class_weight)} is refused in lightgbm(): each "
             "worker would balance its own rows; pass sample_weight= to fit"
         )
-    network = {name for main in NETWORK for name in table.ALIASES.get(main, (main,))}
+    network = {name for main in NETWORK for name in _train.ALIASES.get(main, (main,))}
     given = {name: value for name, value in parameters.items() if name not in OWN | network}
-    table.check_parameters(given, fit_objective.objective, stops_early=False)
-    _arguments.refuse_all(given, REFUSED, table.TABLE.main)
+    _train.check_parameters(given, fit_objective.objective, stops_early=False)
+    _arguments.refuse_all(given, REFUSED, _train.TABLE.main)
 
 
 def find_estimator(fit_objective: FitObjective) -> Any:

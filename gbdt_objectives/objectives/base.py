@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
-from gbdt_objectives._checks import Array, Layout, Stack, Training, asked as _calls, to_host
+from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
 from gbdt_objectives._checks.arrays import SOFT, Domain
-from gbdt_objectives._checks.asked import may_undo
+from gbdt_objectives._checks.asked import may_undo, objective_called
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST
 from gbdt_objectives._links import Link
@@ -274,7 +274,7 @@ class Objective(Shown):
         owner = stack.cross_validation() or booster
         token = TOLD.set(told_by(owner))
         try:
-            training = _calls.objective_called(self, library, booster, owner, stack)
+            training = objective_called(self, library, booster, owner, stack)
             found = self._compute(booster, b if native else None, y, f, w, stack, training)
         finally:
             TOLD.reset(token)

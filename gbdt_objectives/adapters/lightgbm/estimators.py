@@ -30,7 +30,7 @@ from gbdt_objectives.adapters._arguments import (
 )
 from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
-from gbdt_objectives.adapters.lightgbm import _train, _train as table, intercept
+from gbdt_objectives.adapters.lightgbm import _train, intercept
 from gbdt_objectives.adapters.lightgbm._train import ALIASES, INSTEAD, ignored, names_in, read_call
 from gbdt_objectives.adapters.lightgbm.intercept import OF_LIGHTGBM, arranged, columns_in_order
 from gbdt_objectives.metrics import Metric
@@ -38,14 +38,14 @@ from gbdt_objectives.objectives import Objective
 
 OWN = {
     "objective", "class_weight", "n_estimators", "importance_type",
-    *table.ALIASES["metric"], *table.ALIASES["early_stopping_round"],
+    *_train.ALIASES["metric"], *_train.ALIASES["early_stopping_round"],
 }  # fmt: skip
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
 DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
 """Parameters that the estimators name, with the value that they always have."""
 OF_ESTIMATORS = {
-    table.TABLE.main.get(name, name): name for name, v in DEFAULTS.items() if v is not None
+    _train.TABLE.main.get(name, name): name for name, v in DEFAULTS.items() if v is not None
 }
 
 
@@ -61,7 +61,7 @@ class Fitting(_estimators.Fitting):
 
     def check(self) -> None:
         objective, asked = self.objective, self.estimator.get_params()
-        given = table.TABLE.given(asked, "metric")
+        given = _train.TABLE.given(asked, "metric")
         named = [metric for name in given for metric in as_list(asked[name])]
         metrics = [*self.metrics, *named]
         renamed = ("logloss", "error") if self.is_classifier else ()  # as binary_..., multi_...
@@ -83,14 +83,14 @@ class Fitting(_estimators.Fitting):
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
         stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
-        table.check_parameters(said, objective, stops_early=stops_early)
+        _train.check_parameters(said, objective, stops_early=stops_early)
         self.training.know(others=metrics, predicts_by=IDENTITY)
         names = [m for m in metrics if isinstance(m, str)]
         if objective.link.is_transformed or objective.link.is_of_objective:
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not names:
             self.parameters["metric"] = "None"  # the default is one of a single output
-        rounds = [asked[name] for name in table.TABLE.given(asked, "early_stopping_round")]
+        rounds = [asked[name] for name in _train.TABLE.given(asked, "early_stopping_round")]
         stops = any(_checks.number("early_stopping_rounds", k) > 0 for k in rounds)
         stops |= any(map(_train.stops_by_name, self.given.get("callbacks", ())))
         if self.metric is None and stops:
@@ -108,7 +108,7 @@ class Fitting(_estimators.Fitting):
         for k, one in enumerate(_train.direct_callbacks(callbacks, metric)):
             if not (own_first and getattr(callbacks[k], "first_metric_only", False)):
                 callbacks = [*callbacks[:k], one, *callbacks[k + 1 :]]
-        for name in table.TABLE.given(found, "early_stopping_round"):
+        for name in _train.TABLE.given(found, "early_stopping_round"):
             if found.get("first_metric_only") and own_first:
                 break
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
@@ -178,7 +178,7 @@ class Fitting(_estimators.Fitting):
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
     """{alias that was given: the estimator's own name of it, which stands at its default}."""
-    named = {name: OF_ESTIMATORS.get(table.TABLE.main.get(name, name), name) for name in found}
+    named = {name: OF_ESTIMATORS.get(_train.TABLE.main.get(name, name), name) for name in found}
     return {
         alias: own for alias, own in named.items()
         if alias != own and found[alias] is not None and found.get(own) == DEFAULTS[own]

@@ -22,7 +22,7 @@ from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented
 from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
 from gbdt_objectives.adapters._train import StartedObjective
-from gbdt_objectives.adapters.xgboost import _train, parameters, parameters as table
+from gbdt_objectives.adapters.xgboost import _train, parameters
 from gbdt_objectives.adapters.xgboost._train import OF_XGBOOST, RAW, UNDER_OURS
 from gbdt_objectives.adapters.xgboost.parameters import STOPPING, EarlyStopping, note, read_call
 from gbdt_objectives.metrics import Metric
@@ -70,7 +70,7 @@ class Fitting(_estimators.Fitting):
             return
         by_rounds = estimator.early_stopping_rounds is not None
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-        table.check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
+        parameters.check(found, objective, estimator.callbacks or (), stops_early=by_rounds)
         unnamed = [c for c in estimator.callbacks or () if getattr(c, "metric_name", "") is None]
         if estimator.eval_metric is None and (by_rounds or parameters.any_stops_early(unnamed)):
             self.training.know(stops_on=None)
