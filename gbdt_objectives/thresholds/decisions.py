@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import freeze
+from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, freeze
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import (
     SavedAsJSON,
@@ -158,6 +158,20 @@ def choose(P: Array, a: Array, c: Array) -> Array:
     return np.asarray(affine(P, a, c).argmax(axis=1))
 
 
+def choose_by_column(columns: Array, a: Array, c: Array) -> Array:
+    """The same of many rows, (K, n): a class at a time takes a quarter of the time."""
+    chosen = np.empty(columns.shape[1], np.intp)
+    for rows in blocks(chosen, BLOCK_BYTES // len(columns)):
+        p = columns[:, rows]
+        best, at = a[0] * p[0] - c[0], np.zeros(p.shape[1], np.min_scalar_type(len(columns)))
+        for k in range(1, len(columns)):
+            own = a[k] * p[k] - c[k]
+            at = np.maximum(at, (own > best) * at.dtype.type(k))
+            best = np.maximum(best, own)
+        chosen[rows] = at
+    return chosen
+
+
 def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, Array]:
     """The a and c of the best decisions found. A step goes from expected shares to the slopes
     there, to decisions by these, and on to their shares. Full steps come first, shorter ones follow
@@ -166,11 +180,11 @@ def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, 
     v = np.full(n, 1 / n) if w is None else w / w.sum()
     true = v @ P
     occurs = true > 0
-    best, found = -np.inf, (np.ones(K), np.zeros(K))
+    best, found, columns = -np.inf, (np.ones(K), np.zeros(K)), np.ascontiguousarray(P.T)
 
     def judge(a: Array, c: Array) -> Array:
         nonlocal best, found
-        chosen = choose(P, a, c)
+        chosen = choose_by_column(columns, a, c)
         hit = np.bincount(chosen, v * P[np.arange(n), chosen], K)
         predicted = np.bincount(chosen, v, K)
         value = float(target.of_shares(hit, predicted, true))
