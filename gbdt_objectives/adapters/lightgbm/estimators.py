@@ -125,6 +125,7 @@ class Fitting(_estimators.Fitting):
                 one.name, one.value, _ = answer
             return answer
 
+        vars(reported)["__signature__"] = signature(reported)  # LightGBM asks in each round
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
