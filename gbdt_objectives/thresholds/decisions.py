@@ -180,12 +180,13 @@ def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, 
     v = np.full(n, 1 / n) if w is None else w / w.sum()
     true = v @ P
     occurs = true > 0
-    best, found, columns = -np.inf, (np.ones(K), np.zeros(K)), np.ascontiguousarray(P.T)
+    best, found = -np.inf, (np.ones(K), np.zeros(K))
+    columns, rows = np.ascontiguousarray(P.T), np.arange(n)
 
     def judge(a: Array, c: Array) -> Array:
         nonlocal best, found
         chosen = choose_by_column(columns, a, c)
-        hit = np.bincount(chosen, v * P[np.arange(n), chosen], K)
+        hit = np.bincount(chosen, v * columns.take(chosen * n + rows), K)
         predicted = np.bincount(chosen, v, K)
         value = float(target.of_shares(hit, predicted, true))
         if value > best + LAST_DIGITS:
