@@ -49,6 +49,7 @@ def data_sets(
             raise _common.InputError(f"file {str(path)!r} not found: give its folder")
         frame = pd.read_csv(path).dropna(subset=["response", amount])
         X = frame.drop(columns="response").apply(numbers)
+        X = X.fillna(X.min() - 1)  # empulse refuses missing values
         yield name, X.to_numpy(float), frame["response"].to_numpy(int), frame[amount].to_numpy()
     rng = np.random.default_rng(settings["seed"])
     n = settings["simulated"]
