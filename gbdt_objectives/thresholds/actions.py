@@ -96,13 +96,14 @@ def read_columns(probability: ArrayLike, labels: Array) -> Array:
 
 
 def expected_costs(P: Array, C: Array) -> Array:
-    return np.asarray(np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C)
+    E: Array = np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C
+    return E
 
 
 def cheapest(E: Array, bound: Bound, group: Array) -> Array:
     """The actions of least total cost, as positions (n,): within a capacity, the rows of a group
     that save most by the bounded action take it, and any others the best of those left."""
-    chosen = E.argmin(axis=1)
+    chosen: Array = E.argmin(axis=1)
     if bound is None:
         return chosen
     action, most = bound

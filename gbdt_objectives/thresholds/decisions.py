@@ -125,10 +125,10 @@ def decide(
             raise ValueError("metric and costs are both given, and costs are it: leave metric out")
         if capacity is not None and sample_weight is not None:
             raise ValueError("capacity counts rows, without sample_weight: write copies out")
-        *asked, rule = read_priced(
+        E, bound, group, rule = read_priced(
             probability, costs, actions, labels, capacity, groups, sample_weight
         )
-        return np.asarray(rule.actions[of_actions.cheapest(*asked)])
+        return np.asarray(rule.actions[of_actions.cheapest(E, bound, group)])
     for name, value in {"actions": actions, "capacity": capacity, "groups": groups}.items():
         if value is not None:
             raise ValueError(f"{name} need costs: pass costs=[[...]], [true class, action], too")
