@@ -207,7 +207,8 @@ def draw(summary: pd.DataFrame, path: Path) -> None:
     (table / table.loc[CUT]).iloc[::-1].plot.barh(ax=axis, width=0.75)
     axis.axvline(1, color="grey", linewidth=1)
     axis.set(xlabel="mean cost, of that of one cut", ylabel="")
-    axis.legend(fontsize="small")
+    axis.get_legend().remove()
+    figure.legend(loc="outside upper center", ncols=table.shape[1], fontsize="small")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

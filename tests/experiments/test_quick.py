@@ -62,6 +62,12 @@ QUICK = [
         says="within 0.02 of nominal",
     ),
     Quick(
+        "action_costs",
+        {"cells": None, "summary": None},  # with empulse, or without
+        ("cost",),
+        "costs by row",
+    ),
+    Quick(
         "calibrators",
         {"comparison": 4, "summary": None, "chosen": None},
         says="without SplineCalib: pip install 'gbdt_objectives[peers]'",

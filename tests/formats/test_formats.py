@@ -25,7 +25,12 @@ EACH = pytest.mark.parametrize("version", VERSIONS)
 KINDS = {
     kind.__name__: kind
     for kind in (
-        Thresholds, DecisionRule, ActionRule, SegmentShift, LogOddsShift, DelayDistribution
+        Thresholds,
+        DecisionRule,
+        ActionRule,
+        SegmentShift,
+        LogOddsShift,
+        DelayDistribution,
     )
 }
 CLOSE = 1e-6

@@ -161,8 +161,8 @@ KIND_OF_ONE = {
 
 PLAIN = {
     name for line in (
-        "actions alpha api average ax beta bias booster calibrate calibrator capacity check_rows clip",
-        "confidence_level constraints correction cost cv data_name decimals delta denominator",
+        "actions alpha api average ax beta bias booster calibrate calibrator capacity check_rows",
+        "clip confidence_level constraints correction cost cv data_name decimals delta denominator",
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
         "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
