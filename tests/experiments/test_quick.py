@@ -200,6 +200,7 @@ def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("study", "arguments", "said"),
     [
+        ("action_costs.__main__", [], "lending-club.csv.gz' not found"),
         ("averaged_models.__main__", [], "mammography.csv' not found"),
         ("bag_averages.__main__", [], "mammography.csv' not found"),
         ("curvature.__main__", [], "mammography.csv' not found"),
