@@ -96,8 +96,10 @@ ThresholdClassifier | write apply_thresholds(score, {}, labels) <- thresholds co
     | write apply_thresholds(score, [{}], labels) <- threshold
     | leave it out: it takes scores, fit(score, y) <- estimator model
 apply_thresholds ThresholdDisplay.from_predictions | thresholds=[{}] <- threshold
-decide optimize_decisions | metric=cost_metric({}) <- cost_matrix
 optimize_decisions | metric=cost_metric({}) <- costs
+optimize_actions | costs <- cost_matrix
+decide optimize_decisions | metric=cost_metric({}) <- cost_matrix
+decide optimize_decisions optimize_actions
     | probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
 decide | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
 export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, labels) <- coef cutoffs

@@ -26,7 +26,7 @@ from gbdt_objectives._command_line.options import Commands, option
 MOST_METRICS = 7  # side by side
 SAVED = {
     **dict.fromkeys(probabilities.CALIBRATORS.values(), "calibration"), "LogOddsShift": "priors",
-    **dict.fromkeys(("Thresholds", "ActionRule", "SegmentShift"), "thresholds"),
+    **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
     "ThresholdClassifier": "estimators",
 }  # fmt: skip
 """What a file may hold, of --output of these commands or of to_json(), and the module of each."""
@@ -176,8 +176,8 @@ def apply(o: SimpleNamespace) -> None:
     """Add classes, probabilities or moved scores to a file.
 
     SAVED is what the command thresholds or calibrate wrote with -o, or to_json() of thresholds, of
-    a calibrator, of a rule for actions, of a shift of log-odds, which corrects probabilities, or
-    of shifts by segment. The file with the new column goes to -o, or to standard output.
+    a calibrator, of a shift of log-odds, which corrects probabilities, or of shifts by segment. The
+    file with the new column goes to -o, or to standard output.
 
     \b
     Example:
@@ -367,12 +367,6 @@ def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.FileTabl
         return np.asarray(fitted.apply(score, segments))
     if isinstance(fitted, go.priors.LogOddsShift):
         return go.correct_probability(score, fitted)
-    if isinstance(fitted, go.thresholds.ActionRule):
-        if fitted.costs is None:
-            raise InputError(
-                f"{o.saved} holds a rule for costs of each row: use the command decide"
-            )
-        return np.asarray(fitted.apply(np.column_stack([1 - score, score])))
     return np.asarray(fitted.apply(score) if hasattr(fitted, "apply") else fitted.predict(score))
 
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import gbdt_objectives as go
-from gbdt_objectives.thresholds import ActionRule
 from tests.cases import each
 from tests.commands import refused, run
 
@@ -47,15 +46,6 @@ def test_costs_in_columns_and_a_capacity_of_each_day(rows) -> None:
     assert (want == "review").sum() == 6
     alone = found(f"decide log.csv --score p {ACTIONS} --capacity review=3")
     assert (alone.prediction == "review").sum() == 3
-
-
-def test_a_saved_rule_is_applied(rows, tmp_path) -> None:
-    rule = ActionRule([[0, 2, 9], [50, 3, 1]], ["pass", "review", "block"], [0, 1])
-    (tmp_path / "rule.json").write_text(rule.to_json())
-    table = found("apply rule.json log.csv --score p")
-    assert table.prediction.tolist() == rule.apply(np.column_stack([1 - rows.p, rows.p])).tolist()
-    (tmp_path / "rows.json").write_text(ActionRule(None, ["a", "b"], [0, 1]).to_json())
-    assert "use the command decide" in refused("apply rows.json log.csv --score p")
 
 
 @each(
