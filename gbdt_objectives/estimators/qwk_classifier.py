@@ -537,7 +537,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         The unit is class positions, 0..K-1, or that of ``target``. With a QWK objective that clips,
         each model's scores are clipped to that range.
         """
-        check_is_fitted(self, "thresholds_")
+        if "thresholds_" not in vars(self):  # scikit-learn would look at tags
+            check_is_fitted(self, "thresholds_")
         _base.check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
             score = self._blend(self.estimator_, X)
