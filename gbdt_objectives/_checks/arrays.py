@@ -69,7 +69,7 @@ def shown(value: Any) -> str:
 def is_dask(values: object) -> bool:
     """Whether it is a Dask collection; dask is not imported for the answer."""
     modules = (f"{base.__module__}." for base in type(values).__mro__)
-    return type(values) is not np.ndarray and any(module.startswith(("dask.", "dask_expr.")) for module in modules)
+    return any(module.startswith(("dask.", "dask_expr.")) for module in modules)
 
 
 def not_lazy(name: str, values: object) -> None:
