@@ -155,7 +155,7 @@ def main() -> None:
                 alone = own_prediction(library, folder)
                 own = partial(boosters_alone, alone, cuts)
                 if export is grades:
-                    few_rows(f"{what}, {library}", model, folder, own, LIMITS[library], 9 * turns)
+                    few_rows(f"{what}, {library}", model, folder, own, LIMITS[library], 3 * turns)
             ways: dict[str, Callable[[], Any]] = {
                 "served": lambda served=served: served.predict(X),
                 "alone": lambda own=own: own(X),
