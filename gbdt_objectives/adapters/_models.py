@@ -319,6 +319,19 @@ class OpenLibrary(TrainingLibrary):
     leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
 
 
+PLAIN = {np.dtype(np.float64), np.dtype(np.float32)}
+
+
+def is_plain_table(X: Any) -> bool:
+    """Whether an estimator would pass these rows on to its booster as they are."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in PLAIN and len(X) > 0
+
+
+def predicts_by(model: Any, *methods: Any) -> bool:
+    """Whether ``predict`` of an estimator is one of these, and none of the user's own."""
+    return type(model).predict in methods and "predict" not in vars(model)
+
+
 class CannotTrain(ValueError):
     """An objective that a library cannot train, with the reason and the remedy."""
 

@@ -449,6 +449,11 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
         """The class of each score, (n,), as :func:`apply_thresholds`."""
         return apply_thresholds(score, self)
 
+    def _classes_of(self, s: Array) -> Array:
+        """The class of each finite score, (n,)."""
+        _checks.in_unit_of(self.score_range, "these thresholds are", s)
+        return np.asarray(self.labels[self.values.searchsorted(s, side="right")])
+
     def to_sql(self, score: str) -> str:
         """The class of each ``score``, a column as it stands in SQL, as an expression of SQL.
 
@@ -601,8 +606,7 @@ def apply_thresholds(
         return map_parts(of_part, {"score": score}, found.labels.dtype)  # type: ignore[no-any-return]
     s = _checks.vector("score", score)
     found = Thresholds._with_labels(thresholds, labels)
-    _checks.in_unit_of(found.score_range, "these thresholds are", s)
-    return np.asarray(found.labels[np.searchsorted(found.values, s, side="right")])
+    return found._classes_of(s)
 
 
 def write_labels(labels: Array, rule: str) -> tuple[str, list[Any]]:

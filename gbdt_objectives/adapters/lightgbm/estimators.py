@@ -28,7 +28,13 @@ from gbdt_objectives.adapters._arguments import (
     documented,
     refuse_parameters,
 )
-from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import (
+    OpenLibrary,
+    Trees,
+    is_plain_table,
+    predicts_by,
+    read_once,
+)
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, intercept
 from gbdt_objectives.adapters.lightgbm._train import ALIASES, INSTEAD, ignored, names_in, read_call
@@ -377,11 +383,10 @@ HARMLESS = {"verbose", "verbosity"}
 
 def predict_rows(model: Any, X: Any) -> Any:
     """By the booster, where the estimator would ask it for the same: few rows of plain numbers."""
-    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
     if (
-        not (is_plain and 0 < len(X) <= FEW_ROWS)
-        or type(model).predict is not lgb.LGBMModel.predict
-        or model._other_params.keys() - HARMLESS
+        not (is_plain_table(X) and len(X) <= FEW_ROWS)
+        or not predicts_by(model, lgb.LGBMModel.predict, LGBMRegressor.predict)
+        or not HARMLESS.issuperset(model._other_params)
         or X.shape[1] != model.n_features_
     ):
         return model.predict(X)
