@@ -9,6 +9,7 @@ when in doubt; ``check(name, values)`` raises ValueError if a value is not in th
 
 from __future__ import annotations
 
+import ctypes
 import math
 import reprlib
 from dataclasses import dataclass
@@ -287,6 +288,18 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     else:
         label, weight = dataset.get_label(), dataset.get_weight()
     return label, None if weight is None or 0 in np.shape(weight) else weight
+
+
+def is_at(address: int | None, count: int, values: Any) -> bool:
+    """Whether the numbers in memory are these bit by bit, so that NaN is equal to itself; None is
+    no numbers."""
+    if values is None or address is None:
+        return values is None and count == 0
+    if count != values.size or values.dtype.itemsize != 4:
+        return False
+    held = (ctypes.c_char * values.nbytes).from_address(address)
+    same = np.frombuffer(held, np.int32) == values.view(np.int32)
+    return bool(same.all())
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:

@@ -28,6 +28,11 @@ TRAINS = ("update", "boost")
 EVALUATES = ("eval_set", "__inner_eval")
 
 
+def room_of(frame: FrameType) -> str:
+    """The package that the code of a frame belongs to; "" if to none."""
+    return str(frame.f_globals.get("__name__") or "").partition(".")[0]
+
+
 class Stack(list[tuple[str, FrameType]]):
     """Frames, the nearest first, each with the package that its code belongs to; "" if to none.
 
@@ -43,8 +48,19 @@ class Stack(list[tuple[str, FrameType]]):
         frame = sys._getframe(1)
         while (above := frame.f_back) is not None:
             frame = above
-            found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
+            found.append((room_of(frame), frame))
         return found
+
+    @staticmethod
+    def trained_by() -> tuple[str, Any, bool]:
+        """The library and the booster that trains further up, and whether its own code is what
+        calls our caller, so that nobody else gets the answer; "" and None if none trains."""
+        frame = caller = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_name in TRAINS and (room := room_of(frame)) in _registry.BY_NAME:
+                return room, frame.f_locals["self"], frame is caller
+            frame = frame.f_back  # type: ignore[assignment]
+        return "", None, False
 
     def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
         """Library and frame of the booster that calls us in one of these methods, if any."""

@@ -3,8 +3,9 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -16,6 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.arrays import is_at
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
@@ -213,6 +215,23 @@ def knows_objective(name: str) -> bool:
     return True
 
 
+def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters copy."""
+    if type(dataset) is not lgb.Dataset or booster._network is not False:
+        return False
+    n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+    with suppress(AttributeError, ctypes.ArgumentError):  # of a version that lacks it
+        for field, values in ((b"label", y), (b"weight", w)):
+            failed = lgb.basic._LIB.LGBM_DatasetGetField(
+                dataset._handle, field, ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
+            )
+            known = not failed and kind.value == 0
+            if not known or not is_at(address.value if n.value else None, n.value, values):
+                return False
+        return True
+    return False
+
+
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if isinstance(seen["self"], intercept.InTraining):
         return None
@@ -390,7 +409,7 @@ def predict_rows(model: Any, X: Any) -> Any:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, read_call=read_call,
+    evaluated_as=evaluated_as, read_call=read_call, still_has=still_has,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,

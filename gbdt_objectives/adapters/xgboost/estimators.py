@@ -3,10 +3,11 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from itertools import accumulate, pairwise
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, column_names, shown
+from gbdt_objectives._checks.arrays import is_at
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
@@ -249,6 +251,22 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
+def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
+    if type(matrix) not in (xgb.DMatrix, xgb.QuantileDMatrix):  # one of the user's has its own
+        return False
+    n, address = ctypes.c_uint64(), ctypes.c_void_p()
+    with suppress(AttributeError, ctypes.ArgumentError):  # of a version that lacks it
+        for field, values in ((b"label", y), (b"weight", w)):
+            failed = xgb.core._LIB.XGDMatrixGetFloatInfo(
+                matrix.handle, field, ctypes.byref(n), ctypes.byref(address)
+            )
+            if failed or not is_at(address.value, n.value, values):
+                return False
+        return True
+    return False
+
+
 def check_start(log_odds: float) -> None:
     if abs(log_odds) > _train.MOST_LOG_ODDS:
         raise ValueError(
@@ -431,7 +449,7 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    read_call=read_call, note=note,
+    read_call=read_call, note=note, still_has=still_has,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds),
