@@ -12,6 +12,8 @@ from __future__ import annotations
 import ctypes
 import math
 import reprlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -290,15 +292,22 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     return label, None if weight is None or 0 in np.shape(weight) else weight
 
 
-def is_at(address: int | None, count: int, values: Any) -> bool:
-    """Whether the numbers in memory are these bit by bit, so that NaN is equal to itself; None is
-    no numbers."""
-    if values is None or address is None:
-        return values is None and count == 0
-    if count != values.size or values.dtype.itemsize != 4:
+def are_still(y: Any, w: Any, find: Callable[[bytes], tuple[int, int | None] | None]) -> bool:
+    """Whether a library holds these labels and weights, bit by bit. ``find(field)`` says how many
+    float32 it holds and where; None, or a missing function of its C interface, is no answer."""
+    with suppress(AttributeError, ctypes.ArgumentError):
+        return all(is_at(values, find(field)) for field, values in ((b"label", y), (b"weight", w)))
+    return False
+
+
+def is_at(values: Any, found: tuple[int, int | None] | None) -> bool:
+    n, address = found or (-1, None)
+    if values is None or not n:
+        return values is None and n == 0
+    if address is None or values.dtype != np.float32 or n != values.size:
         return False
     held = (ctypes.c_char * values.nbytes).from_address(address)
-    same = np.frombuffer(held, np.int32) == values.view(np.int32)
+    same: Array = np.frombuffer(held, np.int32) == values.view(np.int32)
     return bool(same.all())
 
 

@@ -54,12 +54,15 @@ class Stack(list[tuple[str, FrameType]]):
     @staticmethod
     def trained_by() -> tuple[str, Any, bool]:
         """The library and the booster that trains further up, and whether its own code is what
-        calls our caller, so that nobody else gets the answer; "" and None if none trains."""
-        frame = caller = sys._getframe(2)
+        calls our caller, so that nobody else gets the answer; "" and None if none does."""
+        frame: FrameType | None = sys._getframe(2)
+        caller = frame
         while frame is not None:
             if frame.f_code.co_name in TRAINS and (room := room_of(frame)) in _registry.BY_NAME:
-                return room, frame.f_locals["self"], frame is caller
-            frame = frame.f_back  # type: ignore[assignment]
+                booster = frame.f_locals["self"]
+                own = type(booster).__module__ == frame.f_globals["__name__"]
+                return room, booster, own and frame is caller
+            frame = frame.f_back
         return "", None, False
 
     def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
@@ -71,11 +74,6 @@ class Stack(list[tuple[str, FrameType]]):
 
     def is_called(self) -> bool:
         return self.call_of(TRAINS + EVALUATES)[1] is not None
-
-    def training(self) -> tuple[str | None, Any]:
-        """The library and the booster that trains further up; None and None if none does."""
-        room, frame = self.call_of(TRAINS)
-        return room, None if frame is None else frame.f_locals["self"]
 
     def evaluating(self) -> tuple[str, FrameType] | tuple[None, None]:
         return self.call_of(EVALUATES)

@@ -262,29 +262,26 @@ class Objective(Shown):
             )
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
-        room, booster, is_direct = Stack.trained_by()
-        began = None if booster is None else _trains.get(booster)
-        if began is not None and (began is self or began == self) and not _workers.workers():
-            if native and type(f) is np.ndarray:
-                known, bound = _bound.get(b, (None, None))
-                if bound is not None and (known is self or known == self):
-                    if _registry.library(room).still_has(booster, b, *bound.seen):
-                        return bound(f) if is_direct else bound.fresh(f)
-            return self._compute(booster, b if native else None, y, f, w, Stack.here())
-        _registry.check_loaded()
+        library, booster, is_direct = Stack.trained_by()
+        data = b if native else None
+        began = booster is not None and self._is(_trains.get(booster))  # all guards were asked
+        if began and type(f) is np.ndarray and not _workers.workers():
+            bound = self._still_bound(library, booster, data)
+            if bound is not None:
+                return bound(f) if is_direct else bound.fresh(f)
         stack = Stack.here()
-        library, booster = stack.training()
+        if began:
+            return self._compute(booster, data, y, f, w, stack)
+        _registry.check_loaded()
         if booster is None and not type(a) is type(b) is np.ndarray:
             rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
             Layout(name="", rows=rows)
             check_classes({"self": self, "y_true": y, "margin": f})
-        if booster is not None and _trains.get(booster) == self:  # all guards were asked
-            return self._compute(booster, b if native else None, y, f, w, stack)
         owner = stack.cross_validation() or booster
         token = TOLD.set(told_by(owner))
         try:
             training = objective_called(self, library, booster, owner, stack)
-            found = self._compute(booster, b if native else None, y, f, w, stack, training)
+            found = self._compute(booster, data, y, f, w, stack, training)
         finally:
             TOLD.reset(token)
         if booster is not None:
@@ -313,10 +310,20 @@ class Objective(Shown):
                 Objective._begin(training, loss, rows, f, found[0])
             return found
 
+    def _is(self, other: Objective | None) -> bool:
+        return other is self or other == self
+
+    def _still_bound(self, library: str, booster: Any, data: Any) -> BoundObjective | None:
+        """This objective bound to data that have not changed since; None where that is in doubt."""
+        known, bound = _bound.get(data, (None, None)) if data is not None else (None, None)
+        if bound is None or not self._is(known):
+            return None
+        return bound if _registry.library(library).still_has(booster, data, *bound.seen) else None
+
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
         known, bound = _bound.get(owner, (None, None))
-        if bound is None or known != self or not bound.is_of(y, w):
+        if bound is None or not self._is(known) or not bound.is_of(y, w):
             bound = self.bind(y, w)
             bound.seen = np.array(y), None if w is None else np.array(w)
             _bound[owner] = self, bound

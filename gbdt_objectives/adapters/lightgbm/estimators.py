@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from inspect import signature
 from pathlib import Path
@@ -17,7 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.arrays import is_at
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
@@ -217,19 +217,16 @@ def knows_objective(name: str) -> bool:
 
 def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
     """As of :class:`OpenLibrary`: the getters copy."""
-    if type(dataset) is not lgb.Dataset or booster._network is not False:
-        return False
     n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-    with suppress(AttributeError, ctypes.ArgumentError):  # of a version that lacks it
-        for field, values in ((b"label", y), (b"weight", w)):
-            failed = lgb.basic._LIB.LGBM_DatasetGetField(
-                dataset._handle, field, ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
-            )
-            known = not failed and kind.value == 0
-            if not known or not is_at(address.value if n.value else None, n.value, values):
-                return False
-        return True
-    return False
+
+    def find(field: bytes) -> tuple[int, int | None] | None:
+        failed = lgb.basic._LIB.LGBM_DatasetGetField(
+            dataset._handle, field, ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
+        )
+        return None if failed or kind.value != 0 else (n.value, address.value)
+
+    known = type(dataset) is lgb.Dataset and dataset._handle is not None
+    return known and getattr(booster, "_network", None) is False and are_still(y, w, find)
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:

@@ -7,7 +7,7 @@ import ctypes
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, wraps
 from itertools import accumulate, pairwise
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, column_names, shown
-from gbdt_objectives._checks.arrays import is_at
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
@@ -253,18 +253,15 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
 
 def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
     """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
-    if type(matrix) not in (xgb.DMatrix, xgb.QuantileDMatrix):  # one of the user's has its own
-        return False
     n, address = ctypes.c_uint64(), ctypes.c_void_p()
-    with suppress(AttributeError, ctypes.ArgumentError):  # of a version that lacks it
-        for field, values in ((b"label", y), (b"weight", w)):
-            failed = xgb.core._LIB.XGDMatrixGetFloatInfo(
-                matrix.handle, field, ctypes.byref(n), ctypes.byref(address)
-            )
-            if failed or not is_at(address.value, n.value, values):
-                return False
-        return True
-    return False
+
+    def find(field: bytes) -> tuple[int, int | None] | None:
+        failed = xgb.core._LIB.XGDMatrixGetFloatInfo(
+            matrix.handle, field, ctypes.byref(n), ctypes.byref(address)
+        )
+        return None if failed else (n.value, address.value)
+
+    return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and are_still(y, w, find)
 
 
 def check_start(log_odds: float) -> None:
