@@ -97,7 +97,7 @@ def of_lightgbm(dataset: lgb.Dataset, rounds: int) -> Train:
 
 
 def plain(quick: bool) -> None:
-    """QWK and log loss; trees of one split on one feature, which leave the most of the noise out."""
+    """QWK and log loss; trees of one split on one feature, to leave out most of the noise."""
     sizes = {10_000: (200, 1.2), 100_000: (50, 0.9), 1_000_000: (20, 0.75)}
     for n, (rounds, limit) in sizes.items():
         if quick and n > 10_000:

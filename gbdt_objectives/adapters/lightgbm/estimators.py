@@ -220,7 +220,7 @@ def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
     n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
 
     def find(field: bytes) -> tuple[int, int | None] | None:
-        failed = lgb.basic._LIB.LGBM_DatasetGetField(
+        failed = lgb.basic._LIB.LGBM_DatasetGetField(  # type: ignore[attr-defined]
             dataset._handle, field, ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
         )
         return None if failed or kind.value != 0 else (n.value, address.value)
