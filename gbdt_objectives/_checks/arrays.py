@@ -292,23 +292,19 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     return label, None if weight is None or 0 in np.shape(weight) else weight
 
 
-def are_still(y: Any, w: Any, find: Callable[[bytes], tuple[int, int | None] | None]) -> bool:
+def are_still(y: Any, w: Any, find: Callable[[bytes], tuple[int, int | None]]) -> bool:
     """Whether a library holds these labels and weights, bit by bit. ``find(field)`` says how many
-    float32 it holds and where; None, or a missing function of its C interface, is no answer."""
-    with suppress(AttributeError, ctypes.ArgumentError):
-        return all(is_at(values, find(field)) for field, values in ((b"label", y), (b"weight", w)))
+    float32 it holds and where; a missing function of its C interface is no answer."""
+    with suppress(AttributeError, TypeError, ctypes.ArgumentError):
+        for values, (n, address) in ((y, find(b"label")), (w, find(b"weight"))):
+            if n != (0 if values is None else values.size) or (n and values.dtype != np.float32):
+                return False
+            if n:
+                held = (ctypes.c_char * values.nbytes).from_address(address)
+                if not (np.frombuffer(held, np.int32) == values.view(np.int32)).all():
+                    return False
+        return True
     return False
-
-
-def is_at(values: Any, found: tuple[int, int | None] | None) -> bool:
-    n, address = found or (-1, None)
-    if values is None or not n:
-        return values is None and n == 0
-    if address is None or values.dtype != np.float32 or n != values.size:
-        return False
-    held = (ctypes.c_char * values.nbytes).from_address(address)
-    same: Array = np.frombuffer(held, np.int32) == values.view(np.int32)
-    return bool(same.all())
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:

@@ -28,11 +28,6 @@ TRAINS = ("update", "boost")
 EVALUATES = ("eval_set", "__inner_eval")
 
 
-def room_of(frame: FrameType) -> str:
-    """The package that the code of a frame belongs to; "" if to none."""
-    return str(frame.f_globals.get("__name__") or "").partition(".")[0]
-
-
 class Stack(list[tuple[str, FrameType]]):
     """Frames, the nearest first, each with the package that its code belongs to; "" if to none.
 
@@ -48,22 +43,23 @@ class Stack(list[tuple[str, FrameType]]):
         frame = sys._getframe(1)
         while (above := frame.f_back) is not None:
             frame = above
-            found.append((room_of(frame), frame))
+            found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
         return found
 
     @staticmethod
-    def trained_by() -> tuple[str, Any, bool]:
-        """The library and the booster that trains further up, and whether its own code is what
-        calls our caller, so that nobody else gets the answer; "" and None if none does."""
+    def trained_by() -> tuple[str, Any, Any]:
+        """The library and the booster that trains further up, and the objective that its own code
+        calls in our caller's place, so that nobody else gets the answer; "" and None if none."""
         frame: FrameType | None = sys._getframe(2)
-        caller = frame
         while frame is not None:
-            if frame.f_code.co_name in TRAINS and (room := room_of(frame)) in _registry.BY_NAME:
-                booster = frame.f_locals["self"]
-                own = type(booster).__module__ == frame.f_globals["__name__"]
-                return room, booster, own and frame is caller
+            module = str(frame.f_globals.get("__name__"))
+            room = module.partition(".")[0]
+            if frame.f_code.co_name in TRAINS and room in _registry.BY_NAME:
+                seen = frame.f_locals
+                own = frame is sys._getframe(2) and type(seen["self"]).__module__ == module
+                return room, seen["self"], seen.get("fobj") if own else None
             frame = frame.f_back
-        return "", None, False
+        return "", None, None
 
     def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
         """Library and frame of the booster that calls us in one of these methods, if any."""

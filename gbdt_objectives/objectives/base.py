@@ -262,13 +262,13 @@ class Objective(Shown):
             )
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
-        library, booster, is_direct = Stack.trained_by()
+        library, booster, called = Stack.trained_by()
         data = b if native else None
-        began = booster is not None and self._is(_trains.get(booster))  # all guards were asked
+        began = booster is not None and _trains.get(booster) == self  # all guards were asked
         if began and type(f) is np.ndarray and not _workers.workers():
             bound = self._still_bound(library, booster, data)
             if bound is not None:
-                return bound(f) if is_direct else bound.fresh(f)
+                return bound(f) if called is self else bound.fresh(f)
         stack = Stack.here()
         if began:
             return self._compute(booster, data, y, f, w, stack)
@@ -310,20 +310,16 @@ class Objective(Shown):
                 Objective._begin(training, loss, rows, f, found[0])
             return found
 
-    def _is(self, other: Objective | None) -> bool:
-        return other is self or other == self
-
     def _still_bound(self, library: str, booster: Any, data: Any) -> BoundObjective | None:
         """This objective bound to data that have not changed since; None where that is in doubt."""
-        known, bound = _bound.get(data, (None, None)) if data is not None else (None, None)
-        if bound is None or not self._is(known):
-            return None
-        return bound if _registry.library(library).still_has(booster, data, *bound.seen) else None
+        known, bound = (None, None) if data is None else _bound.get(data, (None, None))
+        still_has = _registry.library(library).still_has
+        return bound if bound and known == self and still_has(booster, data, *bound.seen) else None
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
         known, bound = _bound.get(owner, (None, None))
-        if bound is None or not self._is(known) or not bound.is_of(y, w):
+        if bound is None or known != self or not bound.is_of(y, w):
             bound = self.bind(y, w)
             bound.seen = np.array(y), None if w is None else np.array(w)
             _bound[owner] = self, bound

@@ -137,8 +137,7 @@ class LoglossLoss(Loss):
         A soft label is d from the nearer class, k, and takes the share d of the other one."""
         k = self.nearer_class(y, xp)
         right = 2 * k - 1
-        added = self.offset if offset is None else offset
-        log_E = right * (z if offset is None and added == 0 else z + added)
+        log_E = right * (z + (self.offset if offset is None else offset))
         if k is y and isinstance(log_E, np.ndarray):
             c = None if self.negative_weight == 1 else self.class_factor(y)
             return self._in_place(log_E, np.empty_like(log_E), right if c is None else right * c, c)
@@ -160,7 +159,6 @@ class LoglossLoss(Loss):
         certain = log_E > largest if log_E.max(initial=0) > largest else None
         if certain is not None:
             log_E[certain] = 0
-        # numpy divides in half the time of its reciprocal
         minus_wrong = np.divide(-1, np.add(np.exp(log_E, out=h), 1, out=g), out=g)
         if self.hessian == "bounded":
             np.multiply(minus_wrong, -0.5, out=h)

@@ -219,11 +219,11 @@ def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
     """As of :class:`OpenLibrary`: the getters copy."""
     n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
 
-    def find(field: bytes) -> tuple[int, int | None] | None:
-        failed = lgb.basic._LIB.LGBM_DatasetGetField(  # type: ignore[attr-defined]
-            dataset._handle, field, ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
-        )
-        return None if failed or kind.value != 0 else (n.value, address.value)
+    def find(field: bytes) -> tuple[int, int | None]:
+        at = ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
+        get = lgb.basic._LIB.LGBM_DatasetGetField  # type: ignore[attr-defined]
+        failed = get(dataset._handle, field, *at) or kind.value != 0  # float32
+        return -1 if failed else n.value, address.value
 
     known = type(dataset) is lgb.Dataset and dataset._handle is not None
     return known and getattr(booster, "_network", None) is False and are_still(y, w, find)
