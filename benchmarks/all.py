@@ -25,8 +25,8 @@ from benchmarks.devices import gpu
 HERE = Path(__file__).parent
 RESULTS, README = HERE / "results", HERE / "README.md"
 NAMES = (
-    "objective", "thresholds", "priors", "calibration", "estimators", "serving", "large_data",
-    "distributed", "scaling", "devices",
+    "objective", "plain", "thresholds", "priors", "calibration", "estimators", "serving",
+    "large_data", "distributed", "scaling", "devices",
 )  # fmt: skip
 FIGURE = re.compile(
     r"(?P<what>.+?)\s{2,}(?P<found>-?[\d.]+)(  (?P<goal>at \w+ \S+)\s+(?P<met>\w+))?"

@@ -3,6 +3,7 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
@@ -220,6 +222,20 @@ def knows_objective(name: str) -> bool:
     return True
 
 
+def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters copy."""
+    n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+
+    def find(field: bytes) -> tuple[int, int | None]:
+        at = ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
+        get = lgb.basic._LIB.LGBM_DatasetGetField  # type: ignore[attr-defined]
+        failed = get(dataset._handle, field, *at) or kind.value != 0  # float32
+        return -1 if failed else n.value, address.value
+
+    known = type(dataset) is lgb.Dataset and dataset._handle is not None
+    return known and getattr(booster, "_network", None) is False and are_still(y, w, find)
+
+
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     if isinstance(seen["self"], intercept.InTraining):
         return None
@@ -396,7 +412,7 @@ def predict_rows(model: Any, X: Any) -> Any:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, read_call=read_call,
+    evaluated_as=evaluated_as, read_call=read_call, still_has=still_has,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,

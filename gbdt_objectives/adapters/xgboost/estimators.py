@@ -3,6 +3,7 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, column_names, shown
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
@@ -255,6 +257,18 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
+def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
+    n, address = ctypes.c_uint64(), ctypes.c_void_p()
+
+    def find(field: bytes) -> tuple[int, int | None]:
+        at = ctypes.byref(n), ctypes.byref(address)
+        failed = xgb.core._LIB.XGDMatrixGetFloatInfo(matrix.handle, field, *at)
+        return -1 if failed else n.value, address.value
+
+    return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and are_still(y, w, find)
+
+
 def check_start(log_odds: float) -> None:
     if abs(log_odds) > _train.MOST_LOG_ODDS:
         raise ValueError(
@@ -452,7 +466,7 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    read_call=read_call, note=note,
+    read_call=read_call, note=note, still_has=still_has,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds),
