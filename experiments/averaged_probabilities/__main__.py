@@ -186,8 +186,8 @@ def by_rule(summary: pd.DataFrame) -> pd.DataFrame:
 
 def tables(summary: pd.DataFrame, rules: pd.DataFrame) -> str:
     over_all = _common.markdown_table(
-        ["rule", "log loss", "better, worse", "slope", "|log slope|", "realised kappa",
-         "less expected"],
+        ["rule", "log loss", "better, worse", "slope", "distance of log slope from 0",
+         "realised kappa", "less expected"],
         [
             [
                 row.rule, f"{row.log_loss:.4f}", f"{row.better}, {row.worse} of {row.of}",
