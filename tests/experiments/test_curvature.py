@@ -178,11 +178,11 @@ def test_figures_on_known_numbers() -> None:
 
 def test_readme_says_what_the_results_say() -> None:
     readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
-    table = (experiment.RESULTS / "table.md").read_text(encoding="utf-8")
-    assert table.split("\n\n")[0] in readme
+    words = " ".join(readme.split())
     found = pd.read_csv(experiment.RESULTS / "differences.csv")
     judged = experiment.claimed(found, SETTINGS["claim"])
     assert (judged.fails.sum(), len(judged)) == (4, 68)
+    assert "in 4 of 68 comparisons it is worse" in words
     lost = judged[judged.fails]
     assert set(zip(lost.kind, lost.weight, lost.data, strict=True)) == {
         (POSITIVES, 10, "simulated")

