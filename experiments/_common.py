@@ -400,22 +400,22 @@ def results_folder(folder: Path) -> Iterator[Path]:
     """A folder to write to, whose files go to ``folder`` unless every figure there is the same.
 
     So a run that confirms the committed results leaves them as they are, pictures included,
-    and renews the record of the environment.
+    adds the raw results that are not committed, and renews the record of the environment.
     """
     with tempfile.TemporaryDirectory() as temporary:
         new = Path(temporary)
         yield new
         folder.mkdir(parents=True, exist_ok=True)
         files = sorted(new.iterdir())
-        if all(_same_figures(file, folder / file.name) for file in files):
-            files = [file for file in files if file.name == RECORD]
+        missing = [file for file in files if not (folder / file.name).exists()]
+        known = [file for file in files if file not in missing]
+        if all(_same_figures(file, folder / file.name) for file in known):
+            files = [*missing, *(file for file in known if file.name == RECORD)]
         for file in files:
             shutil.copy(file, folder / file.name)
 
 
 def _same_figures(new: Path, old: Path) -> bool:
-    if not old.exists():
-        return False
     if new.name == RECORD:
         return all(read_json(new)[part] == read_json(old)[part] for part in ("seeds", "settings"))
     return new.suffix == ".png" or new.read_text("utf-8") == old.read_text("utf-8")

@@ -51,16 +51,14 @@ def on_files(module: str) -> Study:
     return Study(module, ("{folder}",))
 
 
-def ordinal_data(file: str, *options: str) -> Study:
-    arguments = (f"{{folder}}/{file}.csv", *TARGET, *options)
-    return Study("ordinal_data", arguments, f"results/{file}{''.join(options)[1:]}", None)
+def ordinal_data(file: str) -> Study:
+    return Study("ordinal_data", (f"{{folder}}/{file}.csv", *TARGET), f"results/{file}", None)
 
 
 STUDIES = (
     Study("qwk_synthetic"),
     Study("qwk_draws"),
     *(ordinal_data(file) for file in FILES),
-    *(ordinal_data(file, "--no-clip") for file in FILES),
     Study("ordinal_data.ordinal_logit", ("{folder}",), "results/ordinal-logit", None),
     on_files("ordinal_benchmark"),
     on_files("qwk_default"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from experiments import _common
 from experiments.focal import __main__ as experiment
 
 pytestmark = pytest.mark.slow
@@ -40,14 +39,3 @@ def test_the_claim_and_the_findings() -> None:
         ("average_precision", -1), ("class_probability", 1), ("calibrated", 1)
     )]  # fmt: skip
     assert counts == [5, 6, 5]
-
-
-def test_the_bounded_hessian_makes_no_difference_here() -> None:
-    cells = pd.read_csv(experiment.RESULTS / "cells.csv")
-    for _, own in cells.groupby(["data", "model"]):
-        exact, bounded = (
-            own[own.method == name].set_index("fold") for name in ("weighted", "weighted, bounded")
-        )
-        for measure in ("auc", "average_precision", "class_probability", "calibrated"):
-            difference = (bounded[measure] - exact[measure]).to_numpy()
-            assert abs(difference.mean()) < _common.corrected_error(difference, 1 / 4)

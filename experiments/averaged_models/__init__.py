@@ -1,1 +1,0 @@
-"""Averages of the models of folds and of bags, calibrated."""

@@ -1,1 +1,0 @@
-"""How steep the probabilities of averaged models must be."""

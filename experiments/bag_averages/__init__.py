@@ -1,1 +1,0 @@
-"""Bags of models on downsampled negatives, averaged as probabilities or as log-odds."""

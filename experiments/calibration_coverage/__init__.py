@@ -1,1 +1,0 @@
-"""Whether calibration ratios and errors say truly how uncertain they are."""

@@ -1,1 +1,0 @@
-"""Which calibrator: excess log loss over the true probability, ours and peers."""

@@ -1,1 +1,0 @@
-"""Whether a difference that compare_performance finds can be tested."""

@@ -1,1 +1,0 @@
-"""Whether new rows keep the bounds that optimize_thresholds promises."""

@@ -1,1 +1,0 @@
-"""Exact or bounded hessians of the logistic objectives, both tuned alike."""

@@ -1,1 +1,0 @@
-"""Rules for classes without order, and class weights in training."""

@@ -1,1 +1,0 @@
-"""Decisions from class probabilities, and from thresholds on the score."""

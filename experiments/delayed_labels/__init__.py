@@ -1,1 +1,0 @@
-"""Labels that have not arrived: what training on them costs, and what the objective saves."""

@@ -1,1 +1,0 @@
-"""Calibrators on few events, and on kept negatives."""

@@ -1,1 +1,0 @@
-"""Five bags on sampled negatives that calibrate themselves, against one."""

@@ -1,1 +1,0 @@
-"""Trees and a linear model together in CalibratedClassifier, against trees alone."""

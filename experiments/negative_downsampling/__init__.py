@@ -1,1 +1,0 @@
-"""Rare events: trained on fewer negatives, uncorrected, corrected, weighted; time and quality."""

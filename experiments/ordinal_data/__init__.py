@@ -1,1 +1,0 @@
-"""Squared error against extended QWK on any CSV file with ordered integer labels."""

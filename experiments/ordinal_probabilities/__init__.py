@@ -1,1 +1,0 @@
-"""Class probabilities of ordered classes: a curve of a score, ordinal logit, multi-class."""

@@ -1,1 +1,0 @@
-"""The defaults of QWKClassifier: its objective, and early stopping."""

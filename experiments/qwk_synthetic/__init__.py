@@ -1,1 +1,0 @@
-"""The published QWK experiment, on synthetic data."""

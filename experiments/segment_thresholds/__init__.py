@@ -1,1 +1,0 @@
-"""Thresholds for each segment of rows: common, separate, or shrunk shifts."""
