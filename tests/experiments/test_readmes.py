@@ -111,9 +111,9 @@ def coverage() -> Rows:
 
 
 def focal_losses() -> Rows:
-    rows = [["data", "model", "method", "sigma", "class_probability", "calibrated"]]
+    rows = [["model", "method", "sigma", "class_probability", "calibrated"]]
     for row in results("focal").query("data == 'mammography'").itertuples():
-        cells = [row.data, row.model, row.method, f"{row.sigma:.1f}"]
+        cells = [row.model, row.method, f"{row.sigma:.1f}"]
         for name in ("class_probability", "calibrated"):
             less = pair(getattr(row, f"{name}_difference"), getattr(row, f"{name}_error"), 1)
             own = f"{getattr(row, name):.1f}"
