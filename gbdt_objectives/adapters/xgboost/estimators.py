@@ -401,9 +401,10 @@ def leaves_of(tree: dict[str, Any], output: int, K: int) -> Array:
     """The leaf's number at the place of each of its nodes; a vector leaf has its row there."""
     if K == 1:
         return np.asarray(tree["split_conditions"], np.float32)
-    vectors: Array = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, K)
+    vectors = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, K)
     rows = np.where(np.equal(tree["left_children"], -1), tree["right_children"], 0)
-    return vectors[rows, output]
+    leaves: Array = vectors[rows, output]
+    return leaves
 
 
 def nodes_of(tree: dict[str, Any], leaves: Array, weight: float) -> dict[Any, Any]:
