@@ -26,7 +26,7 @@ from gbdt_objectives.adapters.xgboost import (
     _train as on_one_machine,
     train,
 )
-from gbdt_objectives.adapters.xgboost.parameters import holds_starts
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts, holds_vectors
 from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
@@ -184,6 +184,18 @@ def test_any_layout_trains_the_model_of_one_machine(client, layout) -> None:
     assert many.num_boosted_rounds() == one.num_boosted_rounds()
     np.testing.assert_array_equal(many.predict(data), one.predict(data))
     assert naive_error(client, LAYOUTS[layout][0], data) > 0.1  # in label units; ours is 0
+
+
+@pytest.mark.skipif(not holds_vectors({}), reason="XGBoost 3.2")
+def test_vector_leaves_of_all_rows(client) -> None:
+    vector = {**PARAMETERS, "multi_strategy": "multi_output_tree"}
+    objective = OBJECTIVES["focal of 4 classes"][0]
+    one = train(vector, alone(), 5, objective=objective)
+    parts = LAYOUTS["three workers, empty partitions"][0]
+    many = trained(client, matrix(client, parts), 5, objective, vector)
+    margins = [model.predict(alone(), output_margin=True) for model in (many, one)]
+    np.testing.assert_allclose(*margins, rtol=1e-5, atol=1e-6)  # sums of float32
+    assert np.ptp(margins[1], axis=0).min() > 0.1
 
 
 def naive_error(client, parts, data) -> float:
