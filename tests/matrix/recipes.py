@@ -246,6 +246,9 @@ OWN: dict[str, dict[str, Any]] = {
     "Thresholds": {"values": lambda task: [k + 0.5 for k in task.classes[1:]]},
     "LogOddsShift": {"values": in_order}, "check_objective": {"sample_weight": 1 + POSITION % 2},
     "empirical_probability": {"counts": lambda task: np.bincount(task.y)},
+    "optimize_multilabel_thresholds": {
+        "y_true": np.stack([POSITION % 2, POSITION % 3 == 0], axis=1) * 1,
+        "score": np.stack([SCORE, -SCORE], axis=1)},
 }  # fmt: skip
 """What one callable gets under a name."""
 
