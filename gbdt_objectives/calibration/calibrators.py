@@ -304,7 +304,7 @@ def place_on(curve: Callable[[Array], Array], wanted: float) -> float:
         z = float(brentq(above, -end, end, xtol=1e-300, rtol=1e-15, maxiter=5000))
         near = 1e-6 * max(abs(z), 1.0)
     if math.isnan(z) or above(z - near) == above(z + near):
-        low, high = sorted(float(formulas.sigmoid(curve(np.array([x]))[0])) for x in (-end, end))
+        low, high = sorted(formulas.apply(curve(np.array([-end, end])), "sigmoid").tolist())
         raise ValueError(
             f"probability {1 / (1 + math.exp(-wanted)):.6g} is that of "
             f"{'no score' if math.isnan(z) else 'many scores'}: the map goes from {low:.6g} to "

@@ -559,13 +559,10 @@ def optimize_multilabel_thresholds(
     array([0.35, 0.65])
     """
     Y, S = (read_label_columns(name, x) for name, x in (("y_true", y_true), ("score", score)))
-    names = _checks.column_names(y_true), _checks.column_names(score)
-    if Y.shape != S.shape or (None not in names and names[0] != names[1]):
+    if Y.shape != S.shape:
         raise ValueError(
-            "score must have the columns of y_true, found "
-            f"{shown(names[1]) if Y.shape == S.shape else S.shape} beside "
-            f"{shown(names[0]) if Y.shape == S.shape else Y.shape}: "
-            "pass a column for each label, in the same order"
+            f"score must have the shape of y_true, a column for each label, found {S.shape} beside "
+            f"{Y.shape}"
         )
     _checks.binary_labels("y_true", Y)
     b2 = f_beta_metric(beta).beta ** 2
