@@ -201,6 +201,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "DecisionRule.apply": {"probability": TWO},
     "TemperatureCalibrator.predict": {"probability": TWO},
     "TemperatureCalibrator.fit": {"probability": TWO, "y": Y},
+    "optimize_multilabel_thresholds": {"y_true": np.stack([Y, 1 - Y], axis=1),
+                                       "score": np.stack([P, 1 - P], axis=1)},
     "optimize_thresholds": {**COLUMNS, **RECALL}, "ThresholdClassifier": RECALL,
     "ThresholdStatistics.thresholds": RECALL,
     "threshold_metric": {"metric": "f1", "label_range": (0, 1)},

@@ -567,3 +567,49 @@ class Given(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+# --- the way back
+
+
+@each("input_space", ["probability", "margin"])
+@each("kind", LOG_ODDS)
+def test_inverse_is_the_score_of_a_probability(kind, input_space, rows) -> None:
+    p, y = rows
+    score = logit(p) if input_space == "margin" else p
+    calibrator = kind(input_space=input_space).fit(score, y)
+    wanted = calibrator.predict(score)
+    again = calibrator.inverse(wanted[:50])
+    np.testing.assert_allclose(calibrator.predict(again), wanted[:50], rtol=1e-7)  # 1-p is rounded
+    cut, clear = float(calibrator.inverse(0.3)), np.abs(wanted - 0.3) > 1e-9
+    np.testing.assert_array_equal((score >= cut)[clear], (wanted >= 0.3)[clear])
+    assert 0 < (score >= cut).mean() < 1
+
+
+def test_the_way_back_of_a_falling_map_falls() -> None:
+    calibrator = LogitCalibrator()
+    calibrator.slope_, calibrator.intercept_ = -2.0, 0.5
+    found = calibrator.inverse([0.2, 0.8])
+    assert found[0] > found[1]
+    np.testing.assert_allclose(calibrator.predict(found), [0.2, 0.8], rtol=1e-12)
+
+
+def beta_map(a: float) -> BetaCalibrator:
+    """With a = 1: p / (1 + p)."""
+    calibrator = BetaCalibrator()
+    calibrator.a_, calibrator.b_, calibrator.c_ = a, 0.0, 0.0
+    return calibrator
+
+
+def test_a_map_that_ends_has_scores_of_what_it_reaches() -> None:
+    np.testing.assert_allclose(beta_map(1.0).inverse(0.4), 2 / 3, rtol=1e-12)
+
+
+test_no_score_is_given_that_is_none_or_one_of_many = refusals_of(
+    lambda calibrator, p: calibrator.inverse(p),
+    (beta_map(1.0), 0.6, "probability 0.6 is that of no score: the map goes from 0 to 0.5"),
+    (beta_map(0.0), 0.5, "probability 0.5 is that of many scores"),
+    (beta_map(1.0), 1.5, r"probability must be in \[0, 1\]"),
+    (beta_map(1.0), [[0.1]], r"probability must be a number or \(m,\)"),
+    (LogitCalibrator(), 0.5, "not fitted", NotFittedError),
+)

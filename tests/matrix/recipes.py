@@ -152,10 +152,13 @@ CELLS = {
 KIND = {name: kind for kind, names in CELLS.items() for name in names.split()}
 OF_ROWS = {name for kind in list(CELLS)[:9] for name in CELLS[kind].split()}
 """Parameters that have a value for each row."""
+HAVE_INVERSE = "Beta", "Intercept", "Logit", "Spline"
 KIND_OF_ONE = {
     "apply_thresholds": {"thresholds": "cuts"}, "Thresholds": {"values": "cuts"},
     "empirical_probability": {"counts": ""},  # of classes, in any shape
     "optimize_thresholds.to_sql": {"score": ""},  # the name of a column
+    "optimize_multilabel_thresholds": {"y_true": "", "score": ""},  # a column for each label
+    **{f"{kind}Calibrator.inverse": {"probability": ""} for kind in HAVE_INVERSE},  # no rows
 }  # fmt: skip
 """What parameters are at one callable."""
 
@@ -247,6 +250,10 @@ OWN: dict[str, dict[str, Any]] = {
     "Thresholds": {"values": lambda task: [k + 0.5 for k in task.classes[1:]]},
     "LogOddsShift": {"values": in_order}, "check_objective": {"sample_weight": 1 + POSITION % 2},
     "empirical_probability": {"counts": lambda task: np.bincount(task.y)},
+    **{f"{kind}Calibrator.inverse": {"probability": 0.3} for kind in HAVE_INVERSE},
+    "optimize_multilabel_thresholds": {
+        "y_true": np.stack([POSITION % 2, POSITION % 3 == 0], axis=1) * 1,
+        "score": np.stack([SCORE, -SCORE], axis=1)},
 }  # fmt: skip
 """What one callable gets under a name."""
 
