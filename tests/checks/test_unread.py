@@ -64,6 +64,15 @@ def test_a_score_of_other_classes_is_told() -> None:
             assert model.score(X, y + 1) < 1
 
 
+def test_a_model_that_is_fitted_again_learns_other_classes() -> None:
+    for model in (lightgbm(), XGBClassifier(**SMALL)):
+        model.fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(X, y + np.arange(N) % 2)
+        assert model.classes_.tolist() == [0, 1, 2]
+
+
 @each("labels", [y, y.tolist(), pd.Series(y), y.astype(float), y.astype(bool), y.reshape(-1, 1)])
 def test_a_score_of_any_form_of_its_labels_says_nothing(labels: Any) -> None:
     for model in FITTED:
