@@ -285,7 +285,6 @@ def test_parameters_that_would_train_another_model(client, rows, parameters) -> 
     fit_on(client, TWO, rows, go.qwk_objective(), parameters=parameters)
 
 
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
 def test_arguments_of_fit_that_would_be_wrong(client: Any, rows: Rows, one: np.ndarray) -> None:
     X, y, start = place(client, TWO, *rows[:2], np.ones(len(one)))
     with pytest.raises(ValueError, match="measure and stop on the rows of each worker"):
