@@ -1,11 +1,13 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
+import gc
 import getpass
 import os
 import re
 import secrets
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -103,6 +105,17 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
             return nodeid.partition("::")[0] if group == nodeid else group
 
     return OfFiles(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules and tests stay to the end, so that no search for garbage looks at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def slowest_first(items: list[Any]) -> list[Any]:
