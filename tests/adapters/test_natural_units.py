@@ -55,14 +55,14 @@ SQUARED = go.objective(squared_error, loss=squared_loss, link="identity")
 SLOW = {"learning_rate": 1e-9}
 
 
-@pytest.mark.filterwarnings("ignore:boosting starts at -200")  # and then it is refused
+@pytest.mark.filterwarnings("ignore:boosting starts at -200")  # it is refused afterwards
 def test_a_start_beyond_the_logs_that_xgboost_holds_is_refused() -> None:
     far = go.objective(poisson, link="log", intercept=-200)
     with pytest.raises(ValueError, match="cannot start at -200 logs of a positive mean"):
         ours_xgb.train({}, XGB.data(X, COUNTS), 1, objective=far)
 
 
-@pytest.mark.filterwarnings("ignore:boosting starts at")  # far away on purpose
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # it starts far away on purpose
 def test_xgboost_limits_no_step_under_the_name_of_poisson() -> None:
     """Its own objective would set max_delta_step to .7; one that is given is kept."""
     data = XGB.data(X, 1000 * COUNTS)
