@@ -137,7 +137,9 @@ def test_training_on_all_rows(lib: Library, weight: Any) -> None:
     np.testing.assert_array_equal(own.predict(X), reference.predict(X))
 
 
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by")  # each splitter is given groups
+@pytest.mark.filterwarnings(
+    "ignore:The groups parameter is ignored by"
+)  # each splitter is given groups
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ def test_only_the_order_of_scores_counts() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels and scores are drawn at random
+@pytest.mark.filterwarnings(
+    "ignore:the area under the ROC curve is"
+)  # labels and scores are drawn at random
 def test_one_of_the_two_probabilities_is_calibrated() -> None:
     """Whatever the score: of random labels the mean is between the means of p0 and p1."""
     rng = np.random.default_rng(0)

@@ -252,6 +252,7 @@ def test_around_downsampling(booster) -> None:
     assert set(classifier.predict(X)) == {"no", "yes"}
 
 
+@pytest.mark.filterwarnings("ignore:.* is 0 or 1 in every row")  # one neighbour is certain
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_groups_stay_together(data) -> None:
     """A copy of each row tells its nearest neighbour the label, unless it is held out too."""
@@ -305,7 +306,7 @@ def test_the_average_written_out(
 
     p, logs, of_each = np.empty((len(y), len(found.classes_))), [], []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-        own = clone(model).fit(X[train], y[train], None if w is None else w[train])
+        own = clone(model).fit(X[train], y[train], sample_weight=None if w is None else w[train])
         p[test] = own.predict_proba(X[test])
         logs.append(np.log(own.predict_proba(X_new).astype(float)))
         of_each.append(np.log(own.predict_proba(X).astype(float)))
@@ -680,6 +681,8 @@ def test_groups_by_time(data) -> None:
         classifier.fit(X, y, groups=days % 7)
 
 
+# one neighbour is certain
+@pytest.mark.filterwarnings("ignore:predict_proba of KNeighborsClassifier is")
 @refused(
     ({"estimator": GaussianNB}, "estimator must be a classifier with predict_proba", TypeError),
     ({"estimator": SVC()}, "estimator must be a classifier with predict_proba", TypeError),
@@ -926,6 +929,8 @@ def test_one_rate_of_named_classes() -> None:
         calibrated.fit(X, said, negative_keep_rate=0.1)
 
 
+# the weights undo the sampling
+@pytest.mark.filterwarnings("ignore:sample_weight of a negative is")
 def test_the_rate_of_a_correcting_objective_is_the_calibrators() -> None:
     """Forgotten, the calibrator takes the correction back: 0.09 for an event of 0.006."""
     rng = np.random.default_rng(0)
