@@ -57,8 +57,8 @@ CALM = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "1s",
 }
-"""Processes of Dask keep what they are given. They do not watch themselves 100 times a second, which
-takes 8 % of a core until the session ends."""
+"""Processes of Dask keep what they are given. They do not watch themselves 100 times a second,
+which would take 8 % of a core until the session ends."""
 
 
 @pytest.fixture(scope="session")

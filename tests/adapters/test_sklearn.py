@@ -569,7 +569,7 @@ def test_without_objective_it_is_scikit_learns_own(kind: str, given: dict, grade
 OF_ITS_LOSSES = (
     "poisson", "absolute_error", "missing_values_resilience", "missing_values_minmax_imputation",
 )  # fmt: skip
-"""How well it predicts, which takes nearly half of the time. That the model is the same is above."""
+"""How well it predicts, which takes half of the time. That the model is the same is above."""
 
 
 @pytest.mark.slow
