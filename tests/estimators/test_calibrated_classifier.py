@@ -74,8 +74,10 @@ def made(n, seed=0):
     return X, (rng.random(n) < expit(margin)).astype(int)
 
 
-XGB = partial(xgb.XGBClassifier, n_estimators=100, max_depth=6, n_jobs=1)
-LGBM = partial(lgb.LGBMClassifier, n_estimators=100, num_leaves=63, n_jobs=1, verbose=-1)
+XGB = partial(xgb.XGBClassifier, n_estimators=100, max_depth=6, max_bin=32, n_jobs=1)
+LGBM = partial(
+    lgb.LGBMClassifier, n_estimators=100, num_leaves=63, max_bin=31, n_jobs=1, verbose=-1
+)
 BOOSTERS = pytest.mark.parametrize("booster", [XGB, LGBM], ids=["xgb", "lgb"])
 
 
@@ -335,7 +337,7 @@ def test_the_average_written_out(
 @BOOSTERS
 def test_the_average_ranks_better_than_one_model(data, new, booster) -> None:
     one, several = (
-        CalibratedClassifier(booster(n_estimators=60), ensemble=ensemble)
+        CalibratedClassifier(booster(n_estimators=60, max_bin=255), ensemble=ensemble)
         .fit(*data)
         .predict_proba(new[0])[:, 1]
         for ensemble in (False, "auto")

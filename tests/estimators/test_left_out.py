@@ -26,7 +26,7 @@ from tests.cases import each, refused
 pytestmark = pytest.mark.slow
 
 LGBM = partial(lgb.LGBMClassifier, n_jobs=1, verbose=-1)
-XGB = partial(xgb.XGBClassifier, n_jobs=1)
+XGB = partial(xgb.XGBClassifier, max_bin=32, n_jobs=1)
 
 
 def made(n, seed=0, level=-4.5):
