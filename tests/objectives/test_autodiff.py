@@ -325,6 +325,7 @@ def test_training_refuses_a_loss_that_ignores_the_weights(train) -> None:
         train(obj, np.full(N, 2.0))
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # the libraries start at 0
 @pytest.mark.parametrize(
     ("train", "loss"),
     [
