@@ -51,6 +51,7 @@ def test_every_metric_keeps_the_contract(
     check(case)
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # the libraries start at 0
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
 @pytest.mark.parametrize(
