@@ -132,7 +132,7 @@ INSTANCES: list[Any] = [
     go.evaluation.compare_performance(PLAIN, PLAIN, X, Y, "f1", cv=3, n_repeats=2),
     go.cross_validate_thresholds(Y, P, method=["exact", "plugin"], cv=3),
     go.CalibratedClassifier(PLAIN, cv=2).fit(X, Y),
-    go.DownsampledClassifier(PLAIN, 0.5).fit(X, Y), go.ThresholdClassifier().fit(P, Y),
+    go.DownsampledClassifier(PLAIN, {0: 0.5}).fit(X, Y), go.ThresholdClassifier().fit(P, Y),
     go.estimators.ProbabilityEstimationTree().fit(X, Y), go.serving.ServedModel(SERVED),
     go.experimental.delay_distribution(2 * ONES, ONES),
     go.experimental.repair_segments(SERVED, X, Y, [0]),

@@ -86,6 +86,7 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     np.testing.assert_allclose(rising, [top, top, 1 / 5], rtol=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @each("seed", range(20))
 def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     rng = np.random.default_rng(seed)
@@ -102,6 +103,7 @@ def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 def test_scores_of_one_segment_and_extremes() -> None:
     calibrator = ROCConvexHullCalibrator().fit([2.0, 1.0, 2.0, 1.0], [0, 1, 0, 1])
     assert calibrator.scores_.tolist() == [1, 2]
@@ -116,6 +118,7 @@ def test_scores_of_one_segment_and_extremes() -> None:
 # --- InterceptCalibrator --------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @given(z=st.lists(st.floats(-40, 40), min_size=2, max_size=30), data=st.data())
 def test_the_mean_matches(z, data) -> None:
     n = len(z)
@@ -274,6 +277,7 @@ def test_nothing_to_fit() -> None:
 # --- all ------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:the rate drops rows of")  # the rate is of either class
 @pytest.mark.parametrize("check", checks.CHECKS)
 @CALIBRATORS
 def test_every_calibrator_keeps_the_contract(check, calibrator) -> None:
@@ -538,6 +542,7 @@ def test_small_weights_are_no_rows_for_venn_abers() -> None:
         VennAbersCalibrator().fit(p, y, np.full(4000, 1 / 4000))
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @each("round_off", [0, 1e-16, 1e-13, 1e-10])
 def test_scores_that_differ_by_round_off_are_one_score(round_off) -> None:
     """The default predicted 1/2 for all, where 0.055 is right."""

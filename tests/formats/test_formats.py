@@ -38,7 +38,8 @@ CLOSE = 1e-6
 
 
 def kind_of(name: str) -> Any:
-    return KINDS.get(name) or getattr(import_module("gbdt_objectives.estimators"), name)
+    room = "calibration" if name.endswith("Calibrator") else "estimators"
+    return KINDS.get(name) or getattr(import_module(f"gbdt_objectives.{room}"), name)
 
 
 def same(found: Any, wanted: Any) -> None:
