@@ -28,7 +28,7 @@ CONFIG, RESULTS = HERE / "config.json", HERE / "results"
 CLAIM = "the monitor keeps its level, and finds every drift, by the rule of config.json"
 QUICK = {
     "looks": 6, "delay": {"mean": 2.0, "final": 5},
-    "right": {"runs": 4, "final": {"1": 100}, "late": {"0.1": 50}},
+    "right": {"runs": 4, "others": 2, "final": {"1": 100}, "late": {"0.1": 50}},
     "estimated": {"runs": 4, "labels": 300, "rate": 0.05},
     "broken": {"runs": 4, "shock": 0.2}, "p_values": {"runs": 4, "rows": 200},
     "drift": {
@@ -36,7 +36,7 @@ QUICK = {
     },
     "early": {"runs": 3, "rows": 1000, "rate": 0.1, "size": 0.8, "day": 3, "within": 20},
 }  # fmt: skip
-WORKERS = 2
+WORKERS = 3
 PEER = "probcal"
 ONCE = 10  # days, the age of rows that are looked at once
 FINAL = "right probabilities, final labels"
@@ -152,9 +152,11 @@ def cells(settings: Any) -> list[tuple[str, float, bool, int, dict[str, Any]]]:
         found.append((FINAL, float(word), True, right["runs"], looks_of("final", int(rows))))
     for word, rows in right["late"].items():
         for what, known in LATE.items():
-            if float(word) < 1 or not known.get("by_final"):
+            dropped = float(word) < 1
+            if not known or (known.get("once") and not dropped) or word == min(right["late"]):
                 of = looks_of("late", int(rows), **known)
-                found.append((what, float(word), True, right["runs"], of))
+                runs = right["others" if known else "runs"]
+                found.append((what, float(word), True, runs, of))
     of, broken, tested = settings["estimated"], settings["broken"], settings["p_values"]
     rows = right["late"].get(f"{of['rate']}", 100)
     late = looks_of("late", rows, estimate=True)
@@ -190,7 +192,7 @@ def false_alarms(settings: Any) -> pd.DataFrame:
     with ProcessPoolExecutor(WORKERS) as pool:
         for k, (what, rate, decides, runs, how) in enumerate(cells(settings)):
             tasks = [(how, rate, [settings["seed"], k, run], settings) for run in range(runs)]
-            found = np.array(list(pool.map(one_run, tasks, chunksize=5)))
+            found = np.array(list(pool.map(one_run, tasks, chunksize=10)))
             alarms = float(np.isfinite(found).mean())
             lines.append({
                 "what": what, "rate": rate, "decides": decides, "runs": runs, "alarms": alarms,
@@ -249,7 +251,7 @@ def drifts(settings: Any) -> pd.DataFrame:
     of = settings["drift"]
     tasks = [("ours", run, settings) for run in range(of["runs"])]
     if find_spec(PEER):
-        tasks = [(PEER, run, settings) for run in range(of["peer_runs"])] + tasks
+        tasks += [(PEER, run, settings) for run in range(of["peer_runs"])]
     else:
         print(f"without {PEER}: pip install {PEER}", file=sys.stderr)
     with ProcessPoolExecutor(WORKERS) as pool:
@@ -327,8 +329,7 @@ def found_after(days: float, within: int) -> str:
 
 
 def study(folder: Path | None, settings: dict[str, Any]) -> _common.Findings:
-    paths = drifts(settings)
-    alarms, arriving = false_alarms(settings), early(settings)
+    alarms, arriving, paths = false_alarms(settings), early(settings), drifts(settings)
     days, soon = medians(paths, ["monitor", "size", "day"]), medians(arriving, ["wait"])
     level = (alarms.alarms[alarms.decides] <= settings["most_alarms"]).all()
     power = np.isfinite(days["median"][days.monitor == "ours"]).all()

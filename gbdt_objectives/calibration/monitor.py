@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit, logsumexp
+from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._public import public
+from gbdt_objectives._rows.rows import blocks
 from gbdt_objectives._steps.steps import SavedAsJSON, is_finite_number, read_number, read_numbers
 from gbdt_objectives.calibration import rows as _rows
 
@@ -146,7 +147,7 @@ class CalibrationMonitor(SavedAsJSON):
         return math.exp(float(np.exp(self.log_bets - self._total()) @ np.log(SLOPE)))
 
     def _total(self) -> float:
-        return float(logsumexp(self.log_bets)) if len(self.log_evidence) else 0.0
+        return float(np.logaddexp.reduce(self.log_bets)) if len(self.log_evidence) else 0.0
 
     def __repr__(self) -> str:
         looks, alarm = len(self.log_evidence), "alarm" if self.alarm else "no alarm"
@@ -209,7 +210,9 @@ class CalibrationMonitor(SavedAsJSON):
         t = len(self.log_evidence) + 1
         log_L = log_ratios(*(column[told] for column in (y, p, r, F, F1, Fs)))
         self.log_bets = np.logaddexp(self.log_bets, -math.log(t * (t + 1))) + log_L
-        evidence = np.logaddexp(logsumexp(self.log_bets) - math.log(BETS), -math.log(t + 1))
+        evidence = np.logaddexp(
+            np.logaddexp.reduce(self.log_bets) - math.log(BETS), -math.log(t + 1)
+        )
         was_certain = self.log_evidence.max(initial=0.0) == np.inf
         evidence = np.inf if was_certain or certain.any() else evidence
         self.log_evidence = np.append(self.log_evidence, evidence)
@@ -257,24 +260,19 @@ def read_arrivals(n: int, sampled: bool, **given: Any) -> list[Array]:
 
 def log_ratios(y: Array, p: Array, r: Array, F: Array, F1: Array, Fs: Array) -> Array:
     """log L of each bet, (BETS,), of rows with 0 < p < 1 and F > F_1."""
-
-    def left(p: Array, q: Array, F: Array) -> Array:
-        """B of F_1, and C of F; q = 1 - p."""
-        return np.asarray(p * np.maximum(Fs - F, 0) + r * (q + p * (1 - np.maximum(F, Fs))))
-
-    def log_chance(z: Array) -> Array:
-        """Of labels, up to a factor without z."""
-        p, q = expit(z), expit(-z)
-        return np.asarray(np.log(np.where(y, p, left(p, q, F)) / left(p, q, F1)))
-
+    before, now = (np.maximum(Fs - f, 0) + r * (1 - np.maximum(f, Fs)) for f in (F1, F))
     z = np.clip(logit(p), -MOST_LOG_ODDS, MOST_LOG_ODDS)
-    stays = left(p, 1 - p, F) / left(p, 1 - p, F1)
+    odds = np.exp(z)
+    stays = (odds * now + r) / (odds * before + r)  # C/B, both divided by 1 - p
     varies = np.maximum(stays * (1 - stays), 0)
     centre = float(varies @ z) / (float(varies.sum()) or 1.0)
-    own, found = log_chance(z), np.empty(BETS)
-    for k, (shift, slope) in enumerate(zip(SHIFT, SLOPE, strict=True)):
-        bet = np.clip(centre + slope * (z - centre) + shift, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        found[k] = float((log_chance(bet) - own).sum())
+    found = np.zeros(BETS)
+    for at in blocks(z, 1 << 16):  # of which each bet makes a copy
+        bets = centre + np.outer(np.r_[1.0, SLOPE], z[at] - centre) + np.r_[0.0, SHIFT][:, None]
+        odds = np.exp(np.clip(bets, -MOST_LOG_ODDS, MOST_LOG_ODDS))
+        chance = np.where(y[at], odds, odds * now[at] + r[at]) / (odds * before[at] + r[at])
+        log_chance = np.log(chance)
+        found += (log_chance[1:] - log_chance[0]).sum(axis=1)
     return found
 
 
