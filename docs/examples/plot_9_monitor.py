@@ -30,7 +30,7 @@ for panel, title, size in zip(panels, ("a right model", "a drift of 0.25"), (0, 
     below = one > 1 / LEVEL
     panel.plot(days[below], one[below], "x", color="#D55E00", markersize=6, label="below 0.05")
     panel.axhline(1 / LEVEL, color="black", linewidth=0.8, linestyle="--")
-    panel.set(title=title, xlabel="day", yscale="log", ylim=(0.01, 1e4))
+    panel.set(title=title, xlabel="day", yscale="log", ylim=(0.01, 1e5))
 panels[0].set_ylabel("evidence against the model")
 panels[0].legend(loc="upper left", fontsize="small")
 plt.show()

@@ -428,7 +428,8 @@ def monitor(o: SimpleNamespace) -> None:
         "evidence": found.evidence, "shift": found.shift, "slope": found.slope,
         "alarm": {"level": found.level, "raised": found.alarm},
     }  # fmt: skip
-    shown = {key: value for key, value in report.items() if key != "alarm"}
+    shown = {key: str(value) if isinstance(value, int) else value
+             for key, value in report.items() if key != "alarm"}  # fmt: skip
     files.say(report, files.columns_as_text(shown), o.style)
     files.save(found, o.output)
     if found.alarm:

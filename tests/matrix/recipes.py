@@ -166,8 +166,8 @@ PLAIN = {
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
         "kind label_range level link loss m margins max_bins max_iter max_trees mean method metric",
-        "model monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
-        "name normalize num_boost_round numerator obj objective objectives of other outputs",
+        "model monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples",
+        "n_starts name normalize num_boost_round numerator obj objective objectives of other outputs",
         "params path positions positive_keep_rate random_state reduce rounds rows scale",
         "scale_by_half score_range second segment segment_features shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
@@ -210,6 +210,8 @@ MEANT = {
     **{f"metrics.{name}.__call__(y_true=) x 1 and 2 for 0 and 1": "labels 1 and 2 are two classes, "
        "whose scores are in their unit and may lie outside; of classes 0 and 1 it is told"
        for name in ("cost_metric()", "f_beta_metric()", "threshold_metric(metric='f1')")},
+    **{f"calibration.CalibrationMonitor.update({name}=) x one number": "F may be that of all rows"
+       for name in ("arrived", "arrived_before", "arrived_at_sampling")},
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
