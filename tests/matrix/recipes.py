@@ -161,17 +161,17 @@ KIND_OF_ONE = {
 
 PLAIN = {
     name for line in (
-        "alpha api average ax beta bias booster calibrate calibrator check_rows clip",
-        "confidence_level constraints correction cost cv data_name decimals delta denominator",
+        "actions alpha api average ax beta bias booster calibrate calibrator capacity check_rows",
+        "clip confidence_level constraints correction cost cv data_name decimals delta denominator",
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
-        "kind label_range level link loss m margins max_bins max_iter max_trees mean method metric",
-        "model monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples",
-        "n_starts name normalize num_boost_round numerator obj objective objectives of other outputs",
+        "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
+        "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
+        "name normalize num_boost_round numerator obj objective objectives of other outputs",
         "params path positions positive_keep_rate random_state reduce rounds rows scale",
         "scale_by_half score_range second segment segment_features shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
-        "verbose weights",
+        "verbose weights level",
     ) for name in line.split()
 }  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
@@ -210,8 +210,6 @@ MEANT = {
     **{f"metrics.{name}.__call__(y_true=) x 1 and 2 for 0 and 1": "labels 1 and 2 are two classes, "
        "whose scores are in their unit and may lie outside; of classes 0 and 1 it is told"
        for name in ("cost_metric()", "f_beta_metric()", "threshold_metric(metric='f1')")},
-    **{f"calibration.CalibrationMonitor.update({name}=) x one number": "F may be that of all rows"
-       for name in ("arrived", "arrived_before", "arrived_at_sampling")},
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
@@ -222,8 +220,8 @@ NEEDS = {
     "sample_weight_val": ("X_val", "y_val", "eval_metric"),
     "base_margin_val": ("X_val", "y_val", "base_margin"),
     "y_out": ("probability_out",), "probability_out": ("y_out",),
-    "arrived_before": ("arrived",), "arrived_at_sampling": ("arrived", "keep_rate"),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
+    "decide.groups": ("costs", "capacity"), "optimize_actions.groups": ("capacity",),
     "apply_thresholds": ("labels",), "imbalance_shift": ("X", "y"),
     **{f"CatBoost{kind}.{method}": ("y",) for kind in ("Classifier", "Regressor")
        for method in ("fit", "score")},
@@ -272,12 +270,12 @@ def values(task: Task) -> dict[str, Any]:
         "X": FEATURES, "X_val": HELD_OUT, "sample_weight": WEIGHTS, "sample_weight_val": WEIGHTS,
         "counts": 1 + POSITION % 2, "groups": POSITION // 4, "segments": POSITION % 3,
         "partition": POSITION % 3, "key": POSITION // 2, "keep_rate": np.full(N, 0.5),
-        "arrived_before": 0.05 + POSITION % 3 / 20, "arrived_at_sampling": 0.2 + POSITION % 5 / 10,
         "arrived": 0.3 + POSITION % 7 / 10, "delay": np.abs(LOG_ODDS), "age": np.abs(LOG_ODDS) + 2,
         "negative_keep_rate": 0.5, "class_keep_rates": {k: 1.0 if k else 0.5 for k in classes},
         "train_prior": (np.bincount(y) / N).tolist(), "prior": (np.bincount(y) / N).tolist(),
         "target_prior": dict.fromkeys(classes, 1 / K), "labels": classes,
-        "matrix": np.abs(np.subtract.outer(classes, classes)) * 1.0,
+        **dict.fromkeys(("matrix", "costs"), np.abs(np.subtract.outer(classes, classes)) * 1.0),
+        "capacity": {classes[-1]: 3},
         "thresholds": [k + 0.5 for k in classes[1:]],
         # plain ones that must be given
         "booster": booster(), "model": model(), "estimator": estimator(task.is_graded),
