@@ -417,10 +417,13 @@ def monitor(o: SimpleNamespace) -> None:
             if value != (own := getattr(found, name)):
                 flag = f"--{name.replace('_', '-')}"
                 raise InputError(f"{flag} is {value}, but {own} in {o.state}: leave it out")
+    is_now = o.arrived is not None and o.arrived_at_sampling == o.arrived
+    o.arrived_at_sampling = None if is_now else o.arrived_at_sampling  # a column is read once
     table = options.read_options(o)
     rate = {} if o.keep_rate is None else options.read_sampling(table, o)
     columns = {name: files.numbers(table, f"--{name.replace('_', '-')}", column)
                for name in ARRIVED if (column := getattr(o, name)) is not None}  # fmt: skip
+    columns |= {"arrived_at_sampling": columns["arrived"]} if is_now else {}
     y, p = options.labels_01(table, o), files.numbers(table, "--score", o.score)
     found.update(y, p, **rate, **columns)
     report = {
