@@ -91,6 +91,7 @@ STUDIES = (
     Study("few_events"),
     Study("segment_repair"),
     Study("calibration_coverage"),
+    Study("monitor"),
     Study("constraint_coverage"),
     Study("precision_start"),
     Study("migration"),

@@ -395,6 +395,6 @@ def cli() -> None:
 
     FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
     .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
-    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
-    or check found a fault.
+    one line on standard error mean that the input was refused, 1 that calibration or monitor raised
+    an alarm, or check found a fault.
     """

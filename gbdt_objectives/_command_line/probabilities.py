@@ -431,4 +431,65 @@ def read_cost(text: str) -> float | str:
         return text
 
 
-COMMANDS = (sample, shift, correct, calibrate, calibration, decide)
+ARRIVED = ("arrived", "arrived_before", "arrived_at_sampling")
+
+
+@options.command(
+    options.FILE, options.LABEL_01, options.PROBABILITY,
+    option("--state", "PATH", "What the last look wrote; without it, this is the first."),
+    option("--level", "LEVEL", "False alarms of a right model, in all looks.  [0.05]", type=float),
+    options.RATES,
+    option("--arrived", "COLUMN", "Chance that the label of a 1 has arrived at the row's age."),
+    option("--arrived-before", "COLUMN", "The same at the last look; 0 for a new row."),
+    option("--arrived-at-sampling", "COLUMN", "The same when rows of label 0 were dropped."),
+    options.FORMAT, options.output("Where to write the state for the next look.", required=True),
+)  # fmt: skip
+def monitor(o: SimpleNamespace) -> None:
+    """Whether probabilities still hold, looked at every day.
+
+    Give the new rows of a day, and the state that the last look wrote. However many looks there
+    are, a model without fault raises an alarm with the probability --level at most. Where label 1
+    arrives late, a row may come again until it does, with --arrived and --arrived-before.
+
+    \b
+    Example:
+      python -m gbdt_objectives monitor test.csv --label y --score p -o day1.json
+    """
+    files.check_ending(o.output, "JSON, not a table", ".json")
+    known = {name: value for name in ("level", "negative_keep_rate")
+             if (value := getattr(o, name)) is not None}  # fmt: skip
+    if o.state is None:
+        found = go.calibration.CalibrationMonitor(**known)
+    else:
+        try:
+            found = go.calibration.CalibrationMonitor.from_json(files.read_text(o.state))
+        except ValueError as error:
+            raise InputError(f"--state {o.state}: {error}") from None
+        for name, value in known.items():
+            if value != (own := getattr(found, name)):
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{flag} is {value}, but {own} in {o.state}: leave it out")
+    is_now = o.arrived is not None and o.arrived_at_sampling == o.arrived
+    o.arrived_at_sampling = None if is_now else o.arrived_at_sampling  # a column is read once
+    table = options.read_options(o)
+    rate = {} if o.keep_rate is None else options.read_sampling(table, o)
+    columns = {name: files.numbers(table, f"--{name.replace('_', '-')}", column)
+               for name in ARRIVED if (column := getattr(o, name)) is not None}  # fmt: skip
+    columns |= {"arrived_at_sampling": columns["arrived"]} if is_now else {}
+    y, p = options.labels_01(table, o), files.numbers(table, "--score", o.score)
+    found.update(y, p, **rate, **columns)
+    report = {
+        "looks": len(found.log_evidence), "rows": len(y), "events": int(y.sum()),
+        "evidence": found.evidence, "shift": found.shift, "slope": found.slope,
+        "alarm": {"level": found.level, "raised": found.alarm},
+    }  # fmt: skip
+    shown = {key: str(value) if isinstance(value, int) else value
+             for key, value in report.items() if key != "alarm"}  # fmt: skip
+    files.say(report, files.columns_as_text(shown), o.style)
+    files.save(found, o.output)
+    if found.alarm:
+        click.echo(f"Alarm: the evidence has reached {1 / found.level:g}", err=True)
+        click.get_current_context().exit(1)
+
+
+COMMANDS = (sample, shift, correct, calibrate, calibration, monitor, decide)

@@ -129,6 +129,13 @@ QUICK = [
         "a linear member beside trees is recommended",
     ),
     Quick(
+        "monitor",
+        {"alarms": 9, "medians": 2, "days": 3 * 2, "early": 2 * 3},  # runs, days; ways, runs
+        ("alarms",),
+        "the monitor keeps its level",
+        patch=("find_spec", lambda name: None),
+    ),
+    Quick(
         "ordinal_packages",
         {"cells": 2 * 3, "summary": None},
         ordinal_packages.MEASURES,

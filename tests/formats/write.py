@@ -18,6 +18,7 @@ from gbdt_objectives import serving
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.calibration import (
     BetaCalibrator,
+    CalibrationMonitor,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
@@ -107,6 +108,14 @@ def threshold_classifier() -> Any:
     return go.ThresholdClassifier(labels=WORDS.tolist()).fit(s, WORDS[np.digitize(s, [1.1, 2.2])])
 
 
+def monitor() -> Any:
+    rng, found = np.random.default_rng(4), CalibrationMonitor(0.01, 0.5)
+    for F in (0.5, 1.0):
+        p = np.round(rng.random(40), 3)
+        found.update((rng.random(40) < p / 2).astype(int), p, arrived=F, arrived_at_sampling=F)
+    return found
+
+
 CALIBRATORS = (
     InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator,
     ROCConvexHullCalibrator, VennAbersCalibrator,
@@ -124,6 +133,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "DelayDistribution": lambda: DelayDistribution(
         delay=[0, 3], probability=[0.75, 1], standard_error=[0.05, 0], horizon=7
     ),
+    "CalibrationMonitor": monitor,
     "ThresholdClassifier": threshold_classifier,
     "TemperatureCalibrator": temperature,
     **{kind.__name__: lambda kind=kind: of_probability(kind()) for kind in CALIBRATORS},
@@ -135,6 +145,8 @@ def answers(name: str, value: Any) -> Any:
     at = np.linspace(0.02, 0.98, 9)
     if name == "SegmentShift":
         return value.apply(at, ["east", "west", "east"] * 3).tolist()
+    if name == "CalibrationMonitor":
+        return [value.evidence, value.shift, value.slope, value.alarm]
     if name == "LogOddsShift":
         return np.asarray(value).tolist()
     if name == "DelayDistribution":

@@ -141,7 +141,7 @@ CELLS = {
     "counts": "counts",
     "names": "groups segments key partition",
     "rates-of-rows": "keep_rate",
-    "times": "delay age arrived",
+    "times": "delay age arrived arrived_before arrived_at_sampling",
     "rates": "negative_keep_rate",
     "by class": "class_keep_rates train_prior target_prior prior",
     "classes": "labels",
@@ -174,7 +174,7 @@ PLAIN = {
         "params path positions positive_keep_rate random_state reduce rounds rows scale",
         "scale_by_half score_range second segment segment_features shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
-        "verbose weights",
+        "verbose weights level",
     ) for name in line.split()
 }  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
