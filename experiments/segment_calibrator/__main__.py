@@ -9,6 +9,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,23 +166,28 @@ def log_loss(y: Array, p: Array) -> float:
     return -1e3 * float((xlogy(y, p) + xlog1py(1 - y, -p)).mean())
 
 
-def simulated(settings: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    for draw in tqdm(range(settings["draws"])):
-        rng = np.random.default_rng([settings["seed"], draw])
-        old, z_old = make(rng, settings["trained_rows"], settings)
-        y_old = (rng.random(len(old)) < expit(z_old)).astype(int)
-        held, _ = make(rng, settings["rows"], settings)
-        fresh, _ = make(rng, settings["fresh_rows"], settings)
-        u = rng.random(len(held))
-        for library in ("LightGBM", "XGBoost"):
-            booster = train(library, old, y_old, settings)
-            z, z_new = margin(booster, held), margin(booster, fresh)
-            for case in CASES:
-                rule = movement(case, np.random.default_rng([settings["seed"], draw, 1]), settings)
-                y, t = (u < expit(rule(held, z))).astype(int), rule(fresh, z_new)
-                rows = Rows(held, SEGMENTS, expit(z), y), Rows(fresh, SEGMENTS, expit(z_new), t)
-                for name, p, seconds in predictions(booster, *rows):
-                    yield library, case, draw, name, excess(t, p), seconds
+Line = tuple[Any, ...]
+"""Data, what moved, draw, method, loss and seconds."""
+
+
+def simulated(settings: dict[str, Any], draw: int) -> list[Line]:
+    lines: list[Line] = []
+    rng = np.random.default_rng([settings["seed"], draw])
+    old, z_old = make(rng, settings["trained_rows"], settings)
+    y_old = (rng.random(len(old)) < expit(z_old)).astype(int)
+    held, _ = make(rng, settings["rows"], settings)
+    fresh, _ = make(rng, settings["fresh_rows"], settings)
+    u = rng.random(len(held))
+    for library in ("LightGBM", "XGBoost"):
+        booster = train(library, old, y_old, settings)
+        z, z_new = margin(booster, held), margin(booster, fresh)
+        for case in CASES:
+            rule = movement(case, np.random.default_rng([settings["seed"], draw, 1]), settings)
+            y, t = (u < expit(rule(held, z))).astype(int), rule(fresh, z_new)
+            rows = Rows(held, SEGMENTS, expit(z), y), Rows(fresh, SEGMENTS, expit(z_new), t)
+            for name, p, seconds in predictions(booster, *rows):
+                lines.append((library, case, draw, name, excess(t, p), seconds))
+    return lines
 
 
 def read(path: Path, how: Mapping[str, Any]) -> tuple[pd.DataFrame, Array]:
@@ -198,28 +205,40 @@ def read(path: Path, how: Mapping[str, Any]) -> tuple[pd.DataFrame, Array]:
     return frame, y
 
 
-def on_files(folder: Path | None, settings: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def on_file(folder: Path, number: int, settings: dict[str, Any], draw: int) -> list[Line]:
     """A half of the rows trains; a quarter is held out, and a quarter is new. Where segments moved,
     the training has lost some of the events of a third of the first column's values."""
-    for number, (file, how) in enumerate((settings["files"] if folder else {}).items()):
-        assert folder is not None
-        X, y = read(folder / f"{file}.csv.gz", how)
-        for draw in tqdm(range(settings["draws"])):
-            rng = np.random.default_rng([settings["seed"], draw, 2, number])
-            old, held, new = np.split(rng.permutation(len(y)), [len(y) // 2, 3 * len(y) // 4])
-            first = X[how["columns"][0]]
-            moved = first.cat.categories[
-                rng.random(len(first.cat.categories)) < settings["share_moved"]
-            ]
-            lost = (y == 1) & first.isin(moved) & (rng.random(len(y)) > settings["events_kept"])
-            for case, trained in ((CASES[0], old), (CASES[1], old[~lost[old]])):
-                booster = train("LightGBM", X.iloc[trained], y[trained], settings)
-                rows = (
-                    Rows(X.iloc[at], how["columns"], expit(margin(booster, X.iloc[at])), y[at])
-                    for at in (held, new)
-                )
-                for name, p, seconds in predictions(booster, *rows):
-                    yield file, case, draw, name, log_loss(y[new], p), seconds
+    file, how = [*settings["files"].items()][number]
+    lines: list[Line] = []
+    X, y = read(folder / f"{file}.csv.gz", how)
+    rng = np.random.default_rng([settings["seed"], draw, 2, number])
+    old, held, new = np.split(rng.permutation(len(y)), [len(y) // 2, 3 * len(y) // 4])
+    first = X[how["columns"][0]]
+    categories = first.cat.categories
+    moved = categories[rng.random(len(categories)) < settings["share_moved"]]
+    lost = (y == 1) & first.isin(moved) & (rng.random(len(y)) > settings["events_kept"])
+    for case, trained in ((CASES[0], old), (CASES[1], old[~lost[old]])):
+        booster = train("LightGBM", X.iloc[trained], y[trained], settings)
+        rows = (
+            Rows(X.iloc[at], how["columns"], expit(margin(booster, X.iloc[at])), y[at])
+            for at in (held, new)
+        )
+        for name, p, seconds in predictions(booster, *rows):
+            lines.append((file, case, draw, name, log_loss(y[new], p), seconds))
+    return lines
+
+
+def run(folder: Path | None, settings: dict[str, Any]) -> list[Line]:
+    """All draws, in two processes."""
+    draws, files = range(settings["draws"]), range(len(settings["files"]) if folder else 0)
+    with warnings.catch_warnings():  # of slopes that do not rise, and the peer's own
+        warnings.simplefilter("ignore")
+        with ProcessPoolExecutor(2) as pool:
+            started = [pool.submit(simulated, settings, draw) for draw in draws]
+            for number, draw in product(files, draws):
+                assert folder is not None
+                started.append(pool.submit(on_file, folder, number, settings, draw))
+            return [line for found in tqdm(started) for line in found.result()]
 
 
 def summarize(draws: pd.DataFrame, files: Sequence[str]) -> pd.DataFrame:
@@ -278,11 +297,9 @@ def table(found: pd.DataFrame) -> str:
 
 
 def study(folder: Path | None, settings: dict[str, Any]) -> Findings:
-    with warnings.catch_warnings():  # of slopes that do not rise, and the peer's own
-        warnings.simplefilter("ignore")
-        lines = [*simulated(settings), *on_files(folder, settings)]
     columns = ["data", "moved", "draw", "method", "loss", "seconds"]
-    draws, files = pd.DataFrame(lines, columns=columns), [*settings["files"]]
+    draws = pd.DataFrame(run(folder, settings), columns=columns)
+    files = [*settings["files"]]
     found = summarize(draws, files)
     claim, holds = judge(found, files)
     figures = {"draws": draws.round(5), "summary": found.round(5)}
