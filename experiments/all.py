@@ -88,7 +88,7 @@ STUDIES = (
     Study("prior_uncertainty"),
     Study("calibrators"),
     Study("few_events"),
-    Study("segment_repair"),
+    on_files("segment_calibrator"),
     Study("calibration_coverage"),
     Study("constraint_coverage"),
     Study("precision_start"),

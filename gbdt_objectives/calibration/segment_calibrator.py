@@ -177,9 +177,19 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         d = self.segment_shift_._of_rows(segments, len(p), "probability")
         return evaluate(self._log_odds(p) + (self.shift_ + d), {"formula": "sigmoid"})
 
+    def _column(self) -> str | int:
+        """What the segments are called in X."""
+        if self.segment is None:
+            raise ValueError(
+                "calibrator is a SegmentCalibrator that does not say where the segments are: write "
+                'the name or number of a column of X, SegmentCalibrator(segment="country")'
+            )
+        return self.segment
+
     def _steps(self) -> tuple[Step, ...]:
         """Formulas with their numbers, of which one reads the column of X."""
-        d = {"formula": "segment_shift", "column": self.segment, **self.segment_shift_._document()}
+        own = {"column": self._column(), **self.segment_shift_._document()}
+        d = {"formula": "segment_shift", **own}
         b = {"formula": "shift", "log_odds": self.shift_}
         log_odds, sigmoid = {"formula": "log_odds"}, {"formula": "sigmoid"}
         return self.calibrator_._step(), log_odds, b, d, sigmoid
@@ -191,7 +201,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentCalibrator:
         document = data["calibrator"]
-        name = str(document["format"] if isinstance(document, dict) else "").split("/")[0]
+        name = str(document.get("format") if isinstance(document, dict) else "").split("/")[0]
         name = name.removeprefix("gbdt_objectives.")
         if name not in COMMON:
             raise ValueError(f"calibrator must be the JSON of one of {', '.join(COMMON)}")

@@ -579,9 +579,4 @@ def segments_of(calibrator: Any, X: Any) -> dict[str, Array]:
     """The segments of rows, by the name of the argument, if the calibrator reads them."""
     if not isinstance(calibrator, SegmentCalibrator):
         return {}
-    if calibrator.segment is None:
-        raise ValueError(
-            "calibrator is a SegmentCalibrator, which does not say where the segments are: write "
-            'the name or number of a column of X, SegmentCalibrator(segment="country")'
-        )
-    return {"segments": segment_column(X, calibrator.segment)}
+    return {"segments": segment_column(X, calibrator._column())}

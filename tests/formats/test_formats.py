@@ -13,6 +13,7 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives
 from gbdt_objectives import serving
+from gbdt_objectives.calibration import SegmentCalibrator
 from gbdt_objectives.experimental import DelayDistribution
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
@@ -23,7 +24,7 @@ HERE = Path(__file__).parent
 VERSIONS = sorted((path.parent.name for path in HERE.glob("*/expected.json")), key=parse_version)
 EACH = pytest.mark.parametrize("version", VERSIONS)
 KINDS = {kind.__name__: kind for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift)}
-KINDS["DelayDistribution"] = DelayDistribution
+KINDS |= {"DelayDistribution": DelayDistribution, "SegmentCalibrator": SegmentCalibrator}
 CLOSE = 1e-6
 """A booster of another version may add up its trees, in float32, in another order."""
 

@@ -14,7 +14,7 @@ from experiments.calibrators.__main__ import PEERS
 from experiments.delayed_labels import __main__ as delayed_labels
 from experiments.migration.__main__ import TITLES
 from experiments.ordinal_benchmark import report
-from experiments.segment_repair import __main__ as segment_repair
+from experiments.segment_calibrator import __main__ as segment_calibrator
 from tests.pages import outputs, which_one
 from tests.pages.cited import (
     Page,
@@ -551,33 +551,9 @@ def focal(page: Page) -> None:
 
 @PROBABILITIES.check
 def moved_segments(page: Page) -> None:
-    of = settings("segment_repair")
-    page.says(f"in thousandths, means of {of['draws']} draws (")
-    found = results("segment_repair")
-    at = found.set_index(["booster", "moved", "method"])
-    for booster in BOOSTERS:
-        for case in segment_repair.CASES:
-            cells = [f"{at.excess[booster, case, arm]:.2f}" for arm in segment_repair.ARMS]
-            page.says(f"| {booster}: {case} | {' | '.join(cells)} |")
-    excess = found.pivot(index=["moved", "booster"], columns="method", values="excess")
-    nearest = excess.loc[["some segments", "many segments"]].idxmin(axis=1)
-    page.says(
-        "Where segments moved, it is "
-        f"{'' if (nearest == 'repair_segments').all() else 'not always '}the nearest to the truth."
-    )
-    changed = found[(found.moved == "nothing") & (found.method == "repair_segments")].changed
-    others = found[(found.moved == "some segments") & (found.method == "repair_segments")].others
-    share = changed.sum() / (len(changed) * of["draws"])
-    page.says(
-        f"Where nothing moved, about one model in {word(round(1 / share))} is changed, by little. "
-        f"Segments that stayed get small errors, too: {span(others)} of the log ratio "
-        f"in the study, from {of['rows']:,} rows."
-    )
-    slope = excess.loc["slope"]
-    page.holds(
-        (slope["global logit"] < 0.1 * slope.repair_segments).all(),
-        "a logit is far better on slopes",
-    )
+    found = results("segment_calibrator")
+    claim, holds = segment_calibrator.judge(found, [*settings("segment_calibrator")["files"]])
+    page.holds(bool(holds), f"it replaces the trees: {claim}")
 
 
 # docs/delayed_labels.md
