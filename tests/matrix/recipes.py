@@ -390,9 +390,8 @@ def of_library(kind: Any, task: Task) -> dict[str, Any]:
 def to_fit(made: Any, task: Task) -> dict[str, Any]:
     """What an estimator is fitted to."""
     names = inspect.signature(made.fit).parameters
-    return {
-        name: values(task)[name] for name in ("X", "y", "score", "probability") if name in names
-    }
+    needed = ("X", "y", "score", "probability", "segments")
+    return {name: values(task)[name] for name in needed if name in names}
 
 
 @contextmanager
