@@ -87,7 +87,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     >>> y = (rng.random(6_000) < odds / (1 + odds)).astype(int)
     >>> calibrator = SegmentCalibrator().fit(p, y, segments=site)
     >>> calibrator.predict([0.2, 0.2], segments=["east", "west"]).round(2)
-    array([0.2 , 0.33])
+    array([0.21, 0.34])
     """
 
     calibrator: Any = None

@@ -137,8 +137,9 @@ def test_a_map_with_shifts_is_fitted_judged_and_applied(table) -> None:
     y, p = table["y"].to_numpy(), table["p"].to_numpy()
     land, r = np.array(table["land"].to_pylist()), table["r"].to_numpy()
     words = "log.parquet --label y --score p --keep-rate-column r --segment land --groups user"
-    found = report(f"calibrate {words} --method logit -o by_land.json")
-    assert found["method"] == "SegmentCalibrator"
+    result = run(f"calibrate {words} --method logit -o by_land.json")
+    assert result.exit_code == 0, (result.output, result.stderr, result.exception)
+    assert "SegmentCalibrator of 500 rows" in result.stdout
     common = go.calibration.LogitCalibrator()
     expected = go.calibration.SegmentCalibrator(common, handle_unknown="common").fit(
         p, y, segments=land, keep_rate=r, groups=np.array(table["user"].to_pylist())

@@ -164,7 +164,7 @@ QUICK = [
     ),
     Quick(
         "segment_calibrator",
-        {"summary": 2 * len(segment_calibrator.CASES) * ARMS, "draws": None},
+        {"summary": len(segment_calibrator.CASES) * ARMS, "draws": None},
         ("loss",),
         "repair_segments is not in this version",
         lambda table: (
