@@ -825,6 +825,11 @@ def segment_calibrator_reference(
     b = level(lambda b: 0.0, 0.0, 12.0)
     found = [(-loss(z + b).sum(), b, np.zeros(len(names)))]
     for t in 0.05 * 2.0 ** np.arange(6):
+        left = [
+            w @ (chance(z + at + shifts_at(at, t)[0][g]) - y) for at in b + np.linspace(-3, 3, 31)
+        ]
+        if np.count_nonzero(np.diff(np.sign(left))) > 1:  # which segments moved, and which stayed?
+            raise Unclear
         own = level(lambda b, t=t: shifts_at(b, t)[0][g], b, 3.0)
         d, likelihood = shifts_at(own, t)
         found.append((likelihood, own, d))
