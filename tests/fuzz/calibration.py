@@ -819,26 +819,18 @@ def segment_calibrator_reference(
         likelihood = np.log(1 - s + s * F).sum() - loss(z + b).sum()
         return s * F / (1 - s + s * F) * u, float(likelihood)
 
-    def level(d_at: Any, middle: float, far: float) -> Any:
-        return bisect(lambda b: w @ (chance(z + b + d_at(b)) - y), middle - far, middle + far)
+    deviations = 0.05 * 2.0 ** np.arange(6)
 
-    b = level(lambda b: 0.0, 0.0, 12.0)
-    found = [(-loss(z + b).sum(), b, np.zeros(len(names)))]
-    for t in 0.05 * 2.0 ** np.arange(6):
-        left = [
-            w @ (chance(z + at + shifts_at(at, t)[0][g]) - y) for at in b + np.linspace(-3, 3, 31)
-        ]
-        if np.count_nonzero(np.diff(np.sign(left))) > 1:  # which segments moved, and which stayed?
-            raise Unclear
-        own = level(lambda b, t=t: shifts_at(b, t)[0][g], b, 3.0)
-        d, likelihood = shifts_at(own, t)
-        found.append((likelihood, own, d))
-    found.sort(key=lambda one: -one[0])
-    (best, b, d), (second, _, other) = found[:2]
-    if best - second < 1e-6 and np.abs(other - d).max() > 1e-6:
-        raise Unclear
-    m = np.log(p / (1 - p)) + b + d[g]
-    return {
-        "level": Near(float(b), 1e-4), "shifts": [Near(v, 1e-4) for v in d],
-        "predict": [Near(v, 1e-4) for v in chance(m)],
-    }  # fmt: skip
+    def solves(found: Any) -> bool:
+        """There may be several levels: which segments moved, and which stayed? At one of them the
+        shifts follow, and no other deviation is clearly likelier there."""
+        b, d = float(found["level"]), np.array(found["shifts"])
+        left = w @ (chance(z + b + d[g]) - y)
+        at = [shifts_at(b, t) for t in deviations]
+        none = (np.zeros(len(names)), -loss(z + b).sum())
+        likely = max(likelihood for _, likelihood in [none, *at])
+        own = [x for shifts, x in [none, *at] if np.abs(shifts - d).max() < 1e-5]
+        # the level of the others is another, so their likelihood is a little off
+        return bool(abs(left) < 1e-5 * w.sum() and own and max(own) > likely - 0.5)
+
+    return Holds("shifts and level solve the equations", solves)
