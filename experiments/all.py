@@ -89,7 +89,7 @@ STUDIES = (
     Study("prior_uncertainty"),
     Study("calibrators"),
     Study("few_events"),
-    Study("segment_repair"),
+    on_files("segment_calibrator"),
     Study("calibration_coverage"),
     Study("monitor"),
     Study("constraint_coverage"),

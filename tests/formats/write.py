@@ -22,6 +22,7 @@ from gbdt_objectives.calibration import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    SegmentCalibrator,
     SplineCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
@@ -103,6 +104,13 @@ def temperature() -> Any:
     return TemperatureCalibrator().fit(p, [rng.choice(3, p=each) for each in p])
 
 
+def segment_calibrator() -> Any:
+    rng = np.random.default_rng(4)
+    p, site = np.round(rng.random(400), 2), rng.choice(["east", "west"], 400)
+    y = (rng.random(400) < p ** np.where(site == "west", 2, 1)).astype(int)
+    return SegmentCalibrator(LogitCalibrator(), handle_unknown="common").fit(p, y, segments=site)
+
+
 def threshold_classifier() -> Any:
     s = np.linspace(0, 3, 30)
     return go.ThresholdClassifier(labels=WORDS.tolist()).fit(s, WORDS[np.digitize(s, [1.1, 2.2])])
@@ -136,6 +144,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "CalibrationMonitor": monitor,
     "ThresholdClassifier": threshold_classifier,
     "TemperatureCalibrator": temperature,
+    "SegmentCalibrator": segment_calibrator,
     **{kind.__name__: lambda kind=kind: of_probability(kind()) for kind in CALIBRATORS},
 }  # fmt: skip
 
@@ -143,6 +152,8 @@ VALUES: dict[str, Callable[[], Any]] = {
 def answers(name: str, value: Any) -> Any:
     """What is asked of a value that was read, as plain numbers and words."""
     at = np.linspace(0.02, 0.98, 9)
+    if name == "SegmentCalibrator":
+        return value.predict(at, segments=["east", "west", "new"] * 3).tolist()
     if name == "SegmentShift":
         return value.apply(at, ["east", "west", "east"] * 3).tolist()
     if name == "CalibrationMonitor":

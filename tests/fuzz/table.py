@@ -88,6 +88,8 @@ TABLE = (
           covers=("calibration.InterceptCalibrator",)),
     Check("calibration.BetaCalibrator", c.draw_three, c.three, c.three_reference,
           ("score", "y", "sample_weight"), W),
+    Check("calibration.SegmentCalibrator", c.draw_segment_calibrator, c.segment_calibrator,
+          c.segment_calibrator_reference, ("probability", "y", "segments"), share=0.1),
     Check("calibration.VennAbersCalibrator", c.draw_venn_abers, c.venn_abers,
           c.venn_abers_reference, ("score", "y", "sample_weight"), W, share=0.5),
     Check("thresholds.optimize_thresholds", t.draw_optimize, t.optimize, t.optimize_reference,
