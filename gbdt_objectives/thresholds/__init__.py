@@ -15,13 +15,18 @@ from gbdt_objectives.thresholds.decisions import (
     optimize_actions,
     optimize_decisions,
 )
-from gbdt_objectives.thresholds.optimize import ThresholdStatistics, optimize_thresholds
+from gbdt_objectives.thresholds.optimize import (
+    ThresholdStatistics,
+    optimize_multilabel_thresholds,
+    optimize_thresholds,
+)
 from gbdt_objectives.thresholds.rows import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 
 __all__ = [
     "ActionRule", "DecisionRule", "SegmentShift", "ThresholdStatistics", "Thresholds",
     "apply_thresholds", "decide", "fit_segment_shift", "optimize_actions", "optimize_decisions",
+    "optimize_multilabel_thresholds",
     "optimize_thresholds",
 ]  # fmt: skip
 

@@ -277,6 +277,8 @@ def test_the_first_test_follows_from_the_bound_and_the_rate(x, rate, start):
     assert Limits((), 0.9, 5).start(x, rate) == 5
 
 
+# positives are not rare here
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of")
 @each("seed", range(4))
 @each("first", [None, 0, 2, 30])
 @each(("x", "rate", "usual"), [(0.5, 1.0, 10), (0.8, 1.0, 4), (0.5, 0.2, 4)])
@@ -575,6 +577,7 @@ def test_what_more_rows_cannot_do(x, y, first, says):
     assert says in refusal(y, -np.arange(len(y)), **options)
 
 
+@pytest.mark.filterwarnings("ignore:every row gets the class")  # which is the best of some samples
 def test_a_later_start_and_more_rows_find_a_precision_near_the_bound():
     y = np.tile([1, 0, 1, 0, 1, 0, 1, 1, 0, 1], 300)
     options = {"constraints": {"precision": 0.5}}

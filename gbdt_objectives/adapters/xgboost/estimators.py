@@ -418,18 +418,31 @@ def predict_rows(model: Any, X: Any) -> Any:
 def read_trees(booster: xgb.Booster) -> Trees:
     """XGBoost's: x < threshold in float32, and a category of the set goes to the right."""
     learner = json.loads(booster.save_raw("json"))["learner"]
-    model, drop = _train.trees_of(learner["gradient_booster"])
+    model, drop = _train.trees_of(learner["gradient_booster"], vectors=True)
     if "trees" not in model:
         raise ValueError("the model is booster='gblinear', which has no trees: export a folder "
                          "with serving.export, or train booster='gbtree'")  # fmt: skip
     found = Trees(base_margin(booster, learner), is_float32=True)
     for k, tree in enumerate(model["trees"]):
         weight = float(np.float32(drop[k])) if drop else 1.0
-        found.add(int(model["tree_info"][k]), nodes_of(tree, weight), 0)
+        first, K = int(model["tree_info"][k]), _train.count_numbers(tree)
+        for output in range(K):
+            leaves = leaves_of(tree, output, K)
+            found.add(first + output, nodes_of(tree, leaves, weight), 0)
     return found
 
 
-def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
+def leaves_of(tree: dict[str, Any], output: int, K: int) -> Array:
+    """The leaf's number at the place of each of its nodes; a vector leaf has its row there."""
+    if K == 1:
+        return np.asarray(tree["split_conditions"], np.float32)
+    vectors = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, K)
+    rows = np.where(np.equal(tree["left_children"], -1), tree["right_children"], 0)
+    leaves: Array = vectors[rows, output]
+    return leaves
+
+
+def nodes_of(tree: dict[str, Any], leaves: Array, weight: float) -> dict[Any, Any]:
     values = np.float32(tree["split_conditions"]).astype(float).tolist()
     names = ("categories_nodes", "categories_segments", "categories_sizes")
     sets = {
@@ -442,7 +455,7 @@ def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
         k = waiting.pop()
         left, right = int(tree["left_children"][k]), int(tree["right_children"][k])
         if left == -1:
-            nodes[k] = values[k] * weight
+            nodes[k] = float(leaves[k]) * weight
             continue
         feature, to_left = int(tree["split_indices"][k]), bool(tree["default_left"][k])
         nodes[k] = (feature, Trees.LT, values[k], to_left, (left, right))
