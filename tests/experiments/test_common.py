@@ -77,3 +77,16 @@ def test_files_that_cannot_be_used_are_an_error_without_a_traceback(here, capsys
 def test_an_experiment_without_files_takes_no_folder(here) -> None:
     with pytest.raises(SystemExit):
         run(here, "data")
+
+
+def test_a_run_that_confirms_the_results_adds_only_what_is_not_committed(here) -> None:
+    run(here)
+    results = here / "results"
+    before = (results / "table.md").stat().st_mtime_ns
+    (results / "cells.csv").unlink()
+    run(here)
+    assert pd.read_csv(results / "cells.csv").draws.item() == 9
+    assert (results / "table.md").stat().st_mtime_ns == before
+    other = lambda folder, settings: Findings({}, "| b |", "other", True)  # noqa: E731
+    run(here, study=other)
+    assert (results / "table.md").read_text(encoding="utf-8") == "| b |\n"
