@@ -526,7 +526,10 @@ def test_the_examples_of_help_run(name, tmp_path, monkeypatch) -> None:
     p = rng.random(200).round(4)
     y = (rng.random(200) < p).astype(int)
     write("oof.csv", {"y": y, "p": p})
-    write("test.csv", {"id": np.arange(200), "y": y, "p": p, "grade": (p > 0.4).astype(int)})
+    write("test.csv", {
+        "id": np.arange(200), "y": y, "p": p, "grade": (p > 0.4).astype(int),
+        "amount": 10 * p, "day": np.arange(200) // 50,
+    })  # fmt: skip
     saved = go.ThresholdClassifier().fit(p, y).to_json()
     if name != "thresholds":
         Path("thresholds.json").write_text(saved)

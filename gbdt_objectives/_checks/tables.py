@@ -465,9 +465,10 @@ def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
             f"{name}.reshape(-1, 1) for one feature"
         )
     if names is not None and isinstance(X, np.ndarray | list):
+        known = shown(plain_names(names))
         raise ValueError(
-            f"{name} has no names of columns, but the model knows {shown(list(names))}: pass "
-            f"pandas.DataFrame({name}, columns={shown(list(names))}) if they are in this order"
+            f"{name} has no names of columns, but the model knows {known}: pass "
+            f"pandas.DataFrame({name}, columns={known}) if they are in this order"
         )
     return X
 

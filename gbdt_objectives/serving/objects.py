@@ -421,10 +421,14 @@ def restore(tree: Tree, plan: Tree, folder: Path) -> Any:
         return library(tree["library"]).open_booster(str(folder / tree["file"]))
     if name in ESTIMATORS:
         classes = None if tree["classes"] is None else read_classes(tree["classes"])
-        return library(ESTIMATORS[name]).restore(
+        of = library(ESTIMATORS[name])
+        found = of.restore(
             name, str(folder / tree["file"]), from_json(tree["parameters"]), classes,
             restore_objective(tree["objective"]), tree["names"],
         )  # fmt: skip
+        if (own := of.names_of(found)) != tree["names"]:
+            raise ValueError(f"names is {shown(tree['names'])}, but the booster has {shown(own)}")
+        return found
     if name not in OURS:
         raise ValueError(f"class {name!r} is none that can be restored")
     if name == "QWKClassifier":

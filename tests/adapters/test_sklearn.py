@@ -360,6 +360,7 @@ def test_values_by_row_follow_their_rows(grades) -> None:
         clone(model).set_params(**stops).fit(X, y, **rows, X_val=X[:99], y_val=y[:99])
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at 1, far from")  # the start is not the point
 @needs_routing
 def test_metadata_routing_splits_values_by_row(grades) -> None:
     X, y, _ = grades

@@ -348,6 +348,7 @@ def test_training_goes_on_from_what_a_callback_saved(strategy: str, tmp_path: Pa
             np.testing.assert_allclose(predicted(model.get_booster()), predicted(again), **CLOSE)
 
 
+@pytest.mark.filterwarnings("ignore:base_margin is .* in all rows")  # leaves get it afterwards
 def test_a_model_with_its_intercepts_in_leaves_is_read(tmp_path: Path) -> None:
     """As versions before this one made it, and as XGBoost before 3.1 and gblinear need it."""
     c = np.array(LOGITS.measured(CLASSES[TRAIN]).intercept)

@@ -203,6 +203,8 @@ def in_turn(case: str) -> str:
     return ("unknown chunks", "series")[(turn + (tag == "weighted")) % 2]
 
 
+@pytest.mark.filterwarnings("ignore:labels=.* neither rise nor fall")  # of one of the cases
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of 0")  # both labels are frequent
 @pytest.mark.parametrize(("case", "kind"), [(case, in_turn(case)) for case in CASES])
 def test_the_same_as_on_one_machine(case, kind) -> None:
     columns = sample()
@@ -431,6 +433,7 @@ def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
         )  # where a shared bin, at most 6e-3 of the rows of 0.1, is on another side
 
 
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of 0")  # both labels are frequent
 def test_prior_weights_and_keys_are_lazy() -> None:
     columns = sample()
     columns["key"] = np.random.default_rng(5).integers(0, 300, N)

@@ -179,6 +179,7 @@ def test_labels_that_members_separate() -> None:
     assert ((p > 0.5) == y).all()
 
 
+@pytest.mark.filterwarnings("ignore:predict_proba of .* is 0 or 1 in every row")  # on purpose
 @each("certain", [RandomForestClassifier(20, random_state=0), KNeighborsClassifier(3),
                   DecisionTreeClassifier(random_state=0)])  # fmt: skip
 def test_members_that_are_certain(data, new, certain) -> None:
@@ -292,6 +293,7 @@ def test_trees_and_a_line_are_better_together(new, trees) -> None:
     assert np.mean(gains) > 2 * np.std(gains, ddof=1) / np.sqrt(len(gains))
 
 
+@pytest.mark.filterwarnings("ignore:.* drops rows of 0, of which")  # the sample has fewer
 def test_rates_are_those_of_the_population(new) -> None:
     """Members may be of the sample or corrected: the intercept is of the population."""
     X, y = made(30_000, seed=3)

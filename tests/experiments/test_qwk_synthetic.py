@@ -146,6 +146,7 @@ def test_other_rows_have_their_classes_features_and_noise():
     assert 0.64 < r < 0.72
 
 
+@pytest.mark.filterwarnings("ignore:no row gets the class")  # the score tells little
 def test_thresholds_improve_on_rounding_where_they_are_fitted():
     X, y = experiment.make_rows(seed=3, rows=4000)
     score = 1.5 + 2.0 * (X.mean(axis=1) - 0.5)  # too narrow to be rounded
