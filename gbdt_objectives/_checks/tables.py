@@ -465,7 +465,7 @@ def check_table(X: Any, name: str, names: Sequence[Any] | None = None) -> Any:
             f"{name}.reshape(-1, 1) for one feature"
         )
     if names is not None and isinstance(X, np.ndarray | list):
-        known = shown(plain_names(names))
+        known = shown([native(own) for own in names])
         raise ValueError(
             f"{name} has no names of columns, but the model knows {known}: pass "
             f"pandas.DataFrame({name}, columns={known}) if they are in this order"
