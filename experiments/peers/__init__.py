@@ -1,1 +1,1 @@
-"""Costs of each row: one cut, decide, empulse; a review, and a capacity of reviews."""
+"""Other packages on their own ground, beside ours."""
