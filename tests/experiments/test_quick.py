@@ -36,6 +36,11 @@ METRICS = [one["metrics"] for one in _common.read_json(performance_coverage.CONF
 ARMS, AS_IS = 4 + (segment_repair.MCGrad is not None), segment_repair.AS_IS
 KAPPAS = ("common", "shifts", "separate plug-in", "separate exact", "true shifts")
 
+
+def no_package(name: str) -> None:
+    raise ImportError(name)
+
+
 QUICK = [
     Quick(
         "averaged_probabilities",
@@ -140,6 +145,13 @@ QUICK = [
         "ordinal_probabilities",
         {"cells": 2 * 2 * 5, "differences": None},
         ("log_loss", "ranked_probability_score"),
+    ),
+    Quick(
+        "peers",
+        {"cells": None, "summary": None, "versions": 11},  # with the packages, or without
+        ("value",),
+        "without MAPIE",
+        patch=("import_module", no_package),
     ),
     Quick(
         "performance_coverage",
