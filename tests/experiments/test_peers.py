@@ -48,6 +48,7 @@ def test_a_verdict_needs_two_errors(gain: float, error: float, said: str) -> Non
     assert experiment.verdict(gain, error).startswith(said)
 
 
+@pytest.mark.filterwarnings("ignore:every row gets the class")
 def test_tied_scores_have_a_best_cut_that_ours_finds() -> None:
     for draw in range(20):
         ways = experiment.ties(np.random.default_rng(draw), SETTINGS["ties"])
