@@ -65,7 +65,8 @@ def measured(page: Page) -> None:
         f"Looking at our p-values every day at {of['level']:g} gave a false alarm within "
         f"{of['days']} days in {100 * found.mean('monitor', false, 'ours, 0.05 each day'):.0f} % "
         f"of {of['draws']} runs. probcal gave one in "
-        f"{100 * found.mean('monitor', false, 'probcal'):.0f} %, and so did our p-values at {of['level']:g} over {of['days']}.",
+        f"{100 * found.mean('monitor', false, 'probcal'):.0f} %, and so did our p-values "
+        f"at {of['level']:g} over {of['days']}.",
         "After a large drift, probcal's alarm came after "
         f"{found.mean('monitor', late, 'probcal'):.1f} days, and ours after "
         f"{found.mean('monitor', late):.1f}.",
