@@ -39,6 +39,7 @@ HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"
 OURS = "ours"
 CERTAIN = 1e-15
+FRESH = 20_000  # rows to test on, where config.json does not say
 INSTALL = {
     "probcal": "probcal",
     "optimal-cutoffs": "optimal-classification-cutoffs",
@@ -184,7 +185,9 @@ def classes_of(rng: np.random.Generator, n: int, K: int) -> tuple[Array, Array]:
 
 def macro(rng: np.random.Generator, of: Mapping[str, Any]) -> dict[str, Way]:
     """Macro F1 of new rows, with true probabilities of classes without order."""
-    (P, y), (new, labels) = (classes_of(rng, n, of["classes"]) for n in (of["rows"], 20_000))
+    (P, y), (new, labels) = (
+        classes_of(rng, n, of["classes"]) for n in (of["rows"], of.get("test_rows", FRESH))
+    )
 
     def ours() -> Array:
         return optimize_decisions(P, "macro_f1", y_true=y).apply(new)
@@ -260,7 +263,9 @@ def bound(rng: np.random.Generator, of: Mapping[str, Any]) -> dict[str, Way]:
 
 def sets(rng: np.random.Generator, of: Mapping[str, Any]) -> dict[str, Way]:
     """Sets of classes that hold the truth at a level, from true probabilities."""
-    (P, y), (new, labels) = (classes_of(rng, n, of["classes"]) for n in (of["rows"], 20_000))
+    (P, y), (new, labels) = (
+        classes_of(rng, n, of["classes"]) for n in (of["rows"], of.get("test_rows", FRESH))
+    )
 
     def figures(found: Array) -> Figures:
         held = found[np.arange(len(labels)), labels].mean()
@@ -294,7 +299,9 @@ def sets(rng: np.random.Generator, of: Mapping[str, Any]) -> dict[str, Way]:
 def micro(rng: np.random.Generator, of: Mapping[str, Any]) -> dict[str, Way]:
     """Micro F1 of several labels, one cut each, from true probabilities."""
     shape = (of["rows"], of["labels"])
-    P, new = (expit(rng.normal(-1.5, 1.5, n)) for n in (shape, (20_000, of["labels"])))
+    P, new = (
+        expit(rng.normal(-1.5, 1.5, n)) for n in (shape, (of.get("test_rows", FRESH), of["labels"]))
+    )
     Y, labels = (drawn(rng, p.ravel()).reshape(p.shape) for p in (P, new))
 
     def peer() -> Figures:
@@ -488,7 +495,8 @@ def quick(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Two small draws of each task."""
     small = {"draws": 2, "rows": 500, "test_rows": 1000, "days": 10, "from": 4, "segments": 4}
     return {
-        name: {key: min(value, small.get(key, value)) for key, value in settings[name].items()}
+        name: {"test_rows": small["test_rows"]}
+        | {key: min(value, small.get(key, value)) for key, value in settings[name].items()}
         for name in TASKS
     }
 
