@@ -93,6 +93,7 @@ STUDIES = (
     Study("constraint_coverage"),
     Study("precision_start"),
     Study("migration"),
+    Study("peers"),
 )
 
 

@@ -37,6 +37,11 @@ ARMS = 4 + (segment_calibrator.SegmentedCalibrator is not None)
 AS_IS = segment_calibrator.AS_IS
 KAPPAS = ("common", "shifts", "separate plug-in", "separate exact", "true shifts")
 
+
+def no_package(name: str) -> None:
+    raise ImportError(name)
+
+
 QUICK = [
     Quick(
         "averaged_probabilities",
@@ -148,6 +153,13 @@ QUICK = [
         "ordinal_probabilities",
         {"cells": 2 * 2 * 5, "differences": None},
         ("log_loss", "ranked_probability_score"),
+    ),
+    Quick(
+        "peers",
+        {"cells": None, "summary": None, "versions": 11},  # with the packages, or without
+        ("value",),
+        "without MAPIE",
+        patch=("import_module", no_package),
     ),
     Quick(
         "performance_coverage",

@@ -15,7 +15,7 @@ from experiments.delayed_labels import __main__ as delayed_labels
 from experiments.migration.__main__ import TITLES
 from experiments.ordinal_benchmark import report
 from experiments.segment_calibrator import __main__ as segment_calibrator
-from tests.pages import outputs, which_one
+from tests.pages import alternatives, outputs, which_one
 from tests.pages.cited import (
     Page,
     benchmark,
@@ -912,6 +912,9 @@ MIGRATION = Page(
         "Each pair is two files": "a pair",
         "grades 1 to 6, no weights": "how the pasted code is called",
         "the first four blocks": "of the page",
+        "0.13.1": "a version",
+        "on Python 3.13": "a version",
+        "more than two standard errors.": "the rule of the study",
     },
 )
 
@@ -932,6 +935,10 @@ def packages(page: Page) -> None:
     page.says(f"with equal trees, over {word(files)} data sets,")
     measured = set(PEERS) & set(results("calibrators").calibrator)
     page.says(f"{word(len(measured)).capitalize()} calibrators of others are measured")
+
+
+for check in (alternatives.versions, alternatives.costs, alternatives.measured):
+    MIGRATION.check(check)
 
 
 @MIGRATION.check

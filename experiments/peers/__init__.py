@@ -1,0 +1,1 @@
+"""Other packages on their own ground, beside ours."""
