@@ -292,11 +292,15 @@ class TypesetFormulas(SphinxTransform):
         for block in list(self.document.findall(nodes.literal_block)):
             if "language" in block:
                 continue
+            parts = block.astext().split("\n\n")
             try:
-                parts = [formulas.to_latex(part) for part in block.astext().split("\n\n")]
+                found = [(formulas.to_latex(part), formulas.to_pieces(part)) for part in parts]
             except formulas.NotAFormula:
                 continue
-            block.replace_self([nodes.math_block(tex, tex, classes=["formula"]) for tex in parts])
+            block.replace_self([
+                nodes.math_block(tex, tex, classes=["formula"], pieces=pieces)
+                for tex, pieces in found
+            ])  # fmt: skip
 
 
 def inline_math(self: Any, node: nodes.math) -> None:
@@ -305,8 +309,14 @@ def inline_math(self: Any, node: nodes.math) -> None:
 
 
 def block_math(self: Any, node: nodes.math_block) -> None:
+    drawn, pieces = convert(node.astext(), display="block"), node.get("pieces", [])
+    if pieces and drawn.count("<mtr>") != len(pieces):
+        logger.warning("a line of a formula is lost: %s", node.astext(), location=node)
     self.body.append(self.starttag(node, "div", CLASS="math"))  # and the node's own classes
-    self.body.append(convert(node.astext(), display="block") + "</div>")
+    self.body.append(drawn + "</div>")
+    if pieces:  # once more, for phones: site.css shows one of the two
+        lines = ["&emsp;".join(" ".join(map(convert, cell)) for cell in line) for line in pieces]
+        self.body.append(f'<div class="folded-formula"><p>{"</p><p>".join(lines)}</p></div>')
     raise addnodes.nodes.SkipNode
 
 
