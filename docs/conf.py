@@ -27,6 +27,7 @@ from sphinx_gallery.directives import imgsgnode
 sys.path.insert(0, str(Path(__file__).parent))
 
 import formulas  # beside this file
+import searched
 
 import gbdt_objectives
 from gbdt_objectives._names import ROOMS
@@ -228,6 +229,12 @@ def check_names(app: Sphinx, env: BuildEnvironment) -> None:
             logger.warning("public name %s is described in docs/api: %s", name, found)
 
 
+def check_searched(app: Sphinx, env: BuildEnvironment) -> None:
+    """Every page that a searched word leads to is there."""
+    for page in searched.PAGES.keys() - env.found_docs:
+        logger.warning("docs/searched.py names %s, which is no page", page)
+
+
 def find_public_name(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, contnode: nodes.TextElement
 ) -> nodes.Element | None:
@@ -303,6 +310,23 @@ class TypesetFormulas(SphinxTransform):
             ])  # fmt: skip
 
 
+class SearchedWords(SphinxTransform):
+    """What people type is an entry of the index, which the search lists first."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs: Any) -> None:
+        words = searched.words_of(self.env.docname)
+        elsewhere = searched.EVERY.difference(words)
+        for index in self.document.findall(addnodes.index):  # such as a term of the glossary
+            index["entries"] = [
+                (kind, word, place, "" if word.lower() in elsewhere else main, key)
+                for kind, word, place, main, key in index["entries"]
+            ]
+        entries = [("single", word, "", "main", None) for word in words]
+        self.document += addnodes.index(entries=entries)
+
+
 def inline_math(self: Any, node: nodes.math) -> None:
     self.body.append(convert(node.astext()))
     raise addnodes.nodes.SkipNode
@@ -322,10 +346,12 @@ def block_math(self: Any, node: nodes.math_block) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("env-check-consistency", check_names)
+    app.connect("env-check-consistency", check_searched)
     app.connect("missing-reference", find_public_name)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", say_once, priority=400)  # numpydoc reads it at 500
     app.connect("autodoc-process-docstring", link_pages)
     app.add_transform(NarrowPictures)
     app.add_transform(TypesetFormulas)
+    app.add_transform(SearchedWords)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
