@@ -92,6 +92,7 @@ class Search:
     def pages(self, query: str) -> list[str]:
         """The pages in the order in which a reader sees them."""
         found = [*self.titles(query), *self.entries(query), *self.names(query), *self.terms(query)]
+        found.reverse()  # of equals the later one is shown first
         found.sort(key=lambda result: (not result[0], -result[1], result[2].lower()))
         return list(dict.fromkeys(page for *_, page in found))
 

@@ -26,7 +26,7 @@ WORDS = {
     "own_metric": "custom metric, own metric",
     "tools": "optuna, mlflow, gridsearchcv, catboost",
     "deploy": "deploy, export, serving, treelite, production, pickle",
-    "onnx": "onnx, onnxruntime, export_onnx",
+    "onnx": "onnx, onnxruntime",
     "distributed": "spark, pyspark, dask, ray, cluster",
     "large_data": "out of memory, external memory, large data, quantiledmatrix",
     "devices": "gpu, cuda, cupy",

@@ -1,6 +1,6 @@
-"""The search of the site: which page comes first (.ci/search.py), and the words of docs/searched.py.
+"""The search of the site: which page comes first, and the words of docs/searched.py.
 
-``.ci/run`` asks the built site. Here the scores are those of Sphinx's searchtools.js, by hand.
+``.ci/search.py`` asks the built site. Here the scores of Sphinx's searchtools.js stand by hand.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ INDEX: dict[str, Any] = {
         ("cut", ["d", "a", "c", "b"]),  # title 16; words of titles 15; a name 6 + 5; part of a word
         ("fit_cut", ["c"]),  # the name 11 + 5
         ("points", ["a", "b"]),  # title 9 + 1 and its word 15; a word of a text 5
-        ("Words points", []),  # no page has both: those of a are cut and point
+        ("Words points", ["b"]),  # the only page that has both
+        ("rounding cut", ["a"]),  # b has the entry, and c the name, of one word only
         ("nothing", []),
     ],
 )
