@@ -4,8 +4,8 @@ It fails for a query whose first result is another page than the wanted one. Res
 ``searchtools.js`` of Sphinx 8 and 9 does: titles, entries of the index, names of objects, words.
 ``--first`` prints the first results of a query instead.
 
-The site must be built from nothing, or with ``sphinx-build -E``: Sphinx forgets the entries of pages
-that it does not read again.
+The site must be built from nothing, or with ``sphinx-build -E``: Sphinx forgets the entries of
+pages that it does not read again.
 """
 
 from __future__ import annotations
