@@ -11,6 +11,7 @@ import inspect
 import os
 import re
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from sphinx_gallery.directives import imgsgnode
 sys.path.insert(0, str(Path(__file__).parent))
 
 import formulas  # beside this file
+import searched
 
 import gbdt_objectives
 from gbdt_objectives._names import ROOMS
@@ -47,7 +49,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -153,27 +154,84 @@ ENGINES = ("adapters.xgboost", "adapters.lightgbm", "adapters.sklearn", "distrib
 APART = ("adapters.catboost",)
 """Those that the reference names only: CatBoost is a download of 100 MB."""
 
+TOGETHER = {
+    "Objective": "distributed.WorkersDisagree",
+    "check_objective": "checking.ObjectiveReport checking.ObjectiveError "
+    "checking.parametrize_with_checks",
+    "objectives.Link": "objectives.IDENTITY objectives.LOG objectives.LOGIT objectives.UNDECLARED",
+    "objectives.Interval": "objectives.Values objectives.Classes objectives.REAL objectives.BINARY",
+    "thresholds.fit_segment_shift": "thresholds.SegmentShift",
+    "cross_validate_thresholds": "evaluation.ThresholdCrossValidation",
+    "thresholds.optimize_decisions": "thresholds.DecisionRule",
+    "thresholds.optimize_actions": "thresholds.ActionRule",
+    "evaluation.estimate_performance": "evaluation.PerformanceEstimate",
+    "evaluation.compare_performance": "evaluation.PerformanceDifference",
+    "log_odds_shift": "priors.LogOddsShift",
+    "priors.estimate_prior": "priors.PriorEstimate",
+    "priors.prior_shift_test": "priors.PriorShiftTest",
+    "calibration.choose_calibrator": "calibration.CalibratorChoice",
+    "calibration.calibration_refinement": "calibration.CalibrationRefinement",
+    "calibration.calibration_error_test": "calibration.CalibrationErrorTest",
+    "calibration.reliability_bins": "calibration.ReliabilityBins",
+    "calibration.calibration_ratio_by_segment": "calibration.SegmentRatios "
+    "calibration.SegmentStatistics",
+    "calibration.roc_convex_hull": "calibration.ROCConvexHull",
+    "estimators.ProbabilityEstimationTree": "estimators.leaf_probability",
+    "serving.load": "serving.ServedModel",
+    "plotting.ReliabilityDisplay": "plotting.ReliabilityCurve",
+    "experimental.delay_distribution": "experimental.DelayDistribution",
+}
+"""The page of a name, and what else it describes, such as the result of a function."""
+
+ONCE = re.compile(r"gbdt_objectives\.adapters\.(lightgbm|sklearn)\.\w+$")
+"""What docs/api/boosters.rst describes by the differences from XGBoost's."""
+
 logger = logging.getLogger(__name__)
 
 
-def public_names() -> set[str]:
-    """Full names, as the reference lists them."""
-    names = {f"gbdt_objectives.{name}" for name in gbdt_objectives.__all__}
+def described_on(names: str) -> list[tuple[str, str]]:
+    """Directive and full name of what the page of another name describes besides."""
+    found = [(f"gbdt_objectives.{name}", attrgetter(name)(gbdt_objectives))
+             for name in names.split()]  # fmt: skip
+    return [
+        ("class" if isinstance(one, type) else "function" if inspect.isroutine(one) else "data",
+         name) for name, one in found
+    ]  # fmt: skip
+
+
+autosummary_context = {"together": {
+    f"gbdt_objectives.{page}": described_on(names) for page, names in TOGETHER.items()
+}}  # fmt: skip
+
+
+def public_names() -> dict[str, Any]:
+    """What the reference describes, by full name."""
+    names = {f"gbdt_objectives.{name}": getattr(gbdt_objectives, name)
+             for name in gbdt_objectives.__all__}  # fmt: skip
     for room in (*ROOMS, *ENGINES):
         with mock(autodoc_mock_imports):
             module = importlib.import_module(f"gbdt_objectives.{room}")
-        own = {name for name in module.__all__ if f"{room}.{name}" not in (*ENGINES, *APART)}
-        if room not in ENGINES:
-            own -= set(gbdt_objectives.__all__)
-        names |= {f"gbdt_objectives.{room}.{name}" for name in own}
+            own = {name for name in module.__all__ if f"{room}.{name}" not in (*ENGINES, *APART)}
+            names |= {f"gbdt_objectives.{room}.{name}": getattr(module, name) for name in own}
     return names
 
 
 def check_names(app: Sphinx, env: BuildEnvironment) -> None:
-    """Every public name is in the reference."""
-    missing = public_names() - set(env.domains["py"].objects)
-    for name in sorted(missing):
-        logger.warning("public name %s is not in docs/api/index.rst", name)
+    """Every public name is in the reference, once."""
+    public, described = public_names(), env.domains["py"].objects
+    places: dict[int, list[str]] = {id(one): [] for one in public.values()}
+    for name in public.keys() & described.keys():
+        places[id(public[name])].append(name)
+    for name, one in sorted(public.items()):
+        if len(places[id(one)]) != 1:
+            found = " and ".join(sorted(places[id(one)])) or "nowhere"
+            logger.warning("public name %s is described in docs/api: %s", name, found)
+
+
+def check_searched(app: Sphinx, env: BuildEnvironment) -> None:
+    """Every page that a searched word leads to is there."""
+    for page in searched.PAGES.keys() - env.found_docs:
+        logger.warning("docs/searched.py names %s, which is no page", page)
 
 
 def find_public_name(
@@ -181,7 +239,7 @@ def find_public_name(
 ) -> nodes.Element | None:
     """A public name that a docstring uses without its module."""
     domain = env.domains["py"]
-    rooms = ("", *(f".{room}" for room in ROOMS))
+    rooms = ("", *(f".{room}" for room in ROOMS), ".adapters.xgboost")
     names = [f"gbdt_objectives{room}.{node['reftarget']}" for room in rooms]
     name = next((name for name in names if name in domain.objects), None)
     if node.get("refdomain") != "py" or name is None:
@@ -193,6 +251,14 @@ def skip_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool, opt
     """Leave out a method of another library, which is wrapped here and documented there."""
     foreign = inspect.isfunction(member) and not member.__module__.startswith("gbdt_objectives")
     return True if foreign else None
+
+
+def say_once(
+    app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]
+) -> None:
+    """Leave out of LightGBM's and scikit-learn's docstrings what XGBoost's says already."""
+    if ONCE.match(name):
+        lines[1:] = ["", *lines[lines.index("Examples") :]] if "Examples" in lines else []
 
 
 def link_pages(*event: Any) -> None:
@@ -232,11 +298,32 @@ class TypesetFormulas(SphinxTransform):
         for block in list(self.document.findall(nodes.literal_block)):
             if "language" in block:
                 continue
+            parts = block.astext().split("\n\n")
             try:
-                parts = [formulas.to_latex(part) for part in block.astext().split("\n\n")]
+                found = [(formulas.to_latex(part), formulas.to_pieces(part)) for part in parts]
             except formulas.NotAFormula:
                 continue
-            block.replace_self([nodes.math_block(tex, tex, classes=["formula"]) for tex in parts])
+            block.replace_self([
+                nodes.math_block(tex, tex, classes=["formula"], pieces=pieces)
+                for tex, pieces in found
+            ])  # fmt: skip
+
+
+class SearchedWords(SphinxTransform):
+    """What people type is an entry of the index, which the search lists first."""
+
+    default_priority = 400
+
+    def apply(self, **kwargs: Any) -> None:
+        words = searched.words_of(self.env.docname)
+        elsewhere = searched.EVERY.difference(words)
+        for index in self.document.findall(addnodes.index):  # such as a term of the glossary
+            index["entries"] = [
+                (kind, word, place, "" if word.lower() in elsewhere else main, key)
+                for kind, word, place, main, key in index["entries"]
+            ]
+        entries = [("single", word, "", "main", None) for word in words]
+        self.document += addnodes.index(entries=entries)
 
 
 def inline_math(self: Any, node: nodes.math) -> None:
@@ -245,16 +332,25 @@ def inline_math(self: Any, node: nodes.math) -> None:
 
 
 def block_math(self: Any, node: nodes.math_block) -> None:
+    drawn, pieces = convert(node.astext(), display="block"), node.get("pieces", [])
+    if pieces and drawn.count("<mtr>") != len(pieces):
+        logger.warning("a line of a formula is lost: %s", node.astext(), location=node)
     self.body.append(self.starttag(node, "div", CLASS="math"))  # and the node's own classes
-    self.body.append(convert(node.astext(), display="block") + "</div>")
+    self.body.append(drawn + "</div>")
+    if pieces:  # once more, for phones: site.css shows one of the two
+        lines = ["&emsp;".join(" ".join(map(convert, cell)) for cell in line) for line in pieces]
+        self.body.append(f'<div class="folded-formula"><p>{"</p><p>".join(lines)}</p></div>')
     raise addnodes.nodes.SkipNode
 
 
 def setup(app: Sphinx) -> None:
     app.connect("env-check-consistency", check_names)
+    app.connect("env-check-consistency", check_searched)
     app.connect("missing-reference", find_public_name)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-docstring", say_once, priority=400)  # numpydoc reads it at 500
     app.connect("autodoc-process-docstring", link_pages)
     app.add_transform(NarrowPictures)
     app.add_transform(TypesetFormulas)
+    app.add_transform(SearchedWords)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))

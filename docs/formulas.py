@@ -39,12 +39,24 @@ class NotAFormula(ValueError):
 
 def to_latex(text: str) -> str:
     """The lines of a formula as an array; what begins at the same place is a column."""
-    if re.match(r"\w{2,} = \w+\(", text):
-        raise NotAFormula(text)  # Python
-    lines = [_cells(line) for line in text.rstrip().splitlines()]
+    lines = _lines(text)
     columns = sorted({0, *(start for line in lines for start in list(line)[1:])})
     rows = r" \\ ".join(_row(line, columns) for line in lines)
     return rf"\begin{{array}}{{{'l' * len(columns)}}} {rows} \end{{array}}"
+
+
+def to_pieces(text: str) -> list[list[list[str]]]:
+    """The lines of a formula for narrow screens: pieces of each cell, which may be folded apart."""
+    return [
+        [_pieces(part) for cell in line.values() for part in re.split(r"(?<=,) {2,}", cell)]
+        for line in _lines(text)
+    ]
+
+
+def _lines(text: str) -> list[dict[int, str]]:
+    if re.match(r"\w{2,} = (?!min|max)\w+\(", text):
+        raise NotAFormula(text)  # Python
+    return [_cells(line) for line in text.rstrip().splitlines()]
 
 
 def _cells(line: str) -> dict[int, str]:
@@ -55,7 +67,8 @@ def _cells(line: str) -> dict[int, str]:
 def _row(cells: dict[int, str], columns: list[int]) -> str:
     row = {start: _defined(cell) for start, cell in cells.items()}
     goes_on = "".join(rf"\qquad {cell}" for start, cell in row.items() if start not in columns)
-    return " & ".join(({0: goes_on} | row).get(start, "") for start in columns)
+    found = {0: goes_on} | row
+    return " & ".join(found.get(start) or "{}" for start in columns)  # a last row needs its cells
 
 
 def _defined(cell: str) -> str:
@@ -63,11 +76,34 @@ def _defined(cell: str) -> str:
 
 
 def _one_line(text: str) -> str:
+    return "".join(_spaced(_tokens(text))).strip()
+
+
+def _pieces(text: str) -> list[str]:
+    """What stands between spaces; a sign stays with what follows it, and so does a function."""
+    pieces: list[list[tuple[str, str]]] = [[]]
+    for kind, found in _tokens(text):
+        before = pieces[-1]
+        sticks = bool(before) and (before[-1][0] == "operator" or _is_sign(before))
+        if kind != "space":
+            before.append((kind, found))
+        elif sticks:
+            before.append(("symbol", r"\,"))
+        elif before:
+            pieces.append([])
+    return ["".join(_spaced(piece)).strip() for piece in pieces if piece]
+
+
+def _is_sign(piece: list[tuple[str, str]]) -> bool:
+    return len(piece) == 1 and piece[0][0] == "symbol" and piece[0][1] not in {",", "(", ")"}
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
     tokens, place = [], 0
     while place < len(text):
         kind, found, place = _token(text, place)
         tokens.append((kind, found))
-    return "".join(_spaced(tokens)).strip()
+    return tokens
 
 
 def _token(text: str, place: int) -> tuple[str, str, int]:

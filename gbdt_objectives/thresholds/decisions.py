@@ -57,7 +57,7 @@ def decide(
 
         argmin_c sum_j P_ij C_jc                  costs, a mean cost, accuracy, ...
         argmin_c sum_j P_ij (F_jc - R G_jc)       a ratio: kappas, F-beta
-        argmax_k a_k P_ik - c_k                   macro F1, G-mean, Matthews' coefficient
+        argmax_k a_k P_ik - c_k                   macro F1, G-mean, Matthews
 
     where R = sum F / sum G of all rows is iterated until it stops falling (Dinkelbach), and a and c
     are the slopes of the metric at the expected counts of these very classes: a fixed point,

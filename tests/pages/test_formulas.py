@@ -40,3 +40,21 @@ def test_plain_symbols_become_latex(plain: str, latex: str) -> None:
 def test_code_and_what_is_not_known_stay_as_they_are(plain: str) -> None:
     with pytest.raises(formulas.NotAFormula):
         formulas.to_latex(plain)
+
+
+QWK = """loss      n F/G,   n = sum w
+gradient  w ((p-y) - R (p-a)),  R = F/G        scale="residual"
+          that times n/G                       scale="kappa"
+hessian   w"""
+
+
+def test_no_line_is_lost() -> None:
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    assert convert(formulas.to_latex(QWK)).count("<mtr>") == 4
+
+
+def test_a_phone_gets_each_line_in_pieces() -> None:
+    pieces = formulas.to_pieces(QWK)
+    assert pieces[0] == [[r"\text{loss}"], ["n", "F/G,"], ["n", r"=\,\sum\,w"]]
+    assert pieces[1][1] == ["w", "((p-y)", r"-\,R", "(p-a)),"]
+    assert pieces[3] == [[r"\text{hessian}"], ["w"]]

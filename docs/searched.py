@@ -1,0 +1,50 @@
+"""The words that people type into the search of the site, and the page that answers them.
+
+Each word is an entry of the index that points at its page. Sphinx's search lists exact entries
+first, before the names and titles that merely contain the word. ``.ci/search.py`` tries them.
+"""
+
+from __future__ import annotations
+
+WORDS = {
+    "training": "obj=, objective=, fobj, feval, custom_metric, eval_metric, early stopping, "
+    "early_stopping, early_stopping_rounds, best_iteration",
+    "intercept": "base_score, init_score, base_margin, boost_from_average, intercept",
+    "thresholds": "thresholds, threshold, qwk, kappa, quadratic weighted kappa, cohen kappa, "
+    "cohen_kappa_score, cut points, rounding",
+    "which_one": "which objective, when not to use",
+    "rare_events": "downsampling, downsample, undersampling, negative sampling, rare events, "
+    "keep rate, bagging, fraud",
+    "resampled": "scale_pos_weight, is_unbalance, class imbalance, imbalanced, oversampling, "
+    "smote, pos_bagging_fraction, class_weight",
+    "probabilities": "calibrate, calibration, predict_proba, groups, isotonic, platt scaling, "
+    "reliability diagram, calibration curve, expected calibration error",
+    "nominal": "multiclass, multi:softprob, softmax, classes without an order",
+    "constraints": "recall, precision, minimum precision, minimum recall",
+    "decide": "costs, cost matrix, cost-sensitive, capacity",
+    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess, focal loss",
+    "own_metric": "custom metric, own metric",
+    "tools": "optuna, mlflow, gridsearchcv, catboost",
+    "deploy": "deploy, export, serving, treelite, production, pickle",
+    "onnx": "onnx, onnxruntime",
+    "distributed": "spark, pyspark, dask, ray, cluster",
+    "large_data": "out of memory, external memory, large data, quantiledmatrix",
+    "devices": "gpu, cuda, cupy",
+    "kaggle": "kaggle, offline, no internet",
+    "migration": "optimizedrounder, migrate",
+    "command_line": "cli, command line, csv, parquet",
+    "from_sql": "sql, counts",
+    "delayed_labels": "delayed labels, delayed feedback, late labels",
+    "moved_segments": "segments, drift",
+    "glossary": "glossary, margin, raw_score",
+}
+"""A page of docs/, and its words."""
+
+
+PAGES = {f"docs/{page}": words.split(", ") for page, words in WORDS.items()}
+EVERY = {word for words in PAGES.values() for word in words}
+
+
+def words_of(docname: str) -> list[str]:
+    """What leads to a page, ``docs/training``."""
+    return PAGES.get(docname, [])
