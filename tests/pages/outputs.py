@@ -24,7 +24,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
 BLOCK = re.compile(
-    r"^(?:<!-- (example|continues): ([\w-]+) -->\n)?```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?",
+    r"^(?:<!-- (example|continues): ([\w-]+) -->\n)?"
+    r"```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?",
     flags=re.M | re.S,
 )
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?")
@@ -44,8 +45,9 @@ def blocks(page: Path) -> list[Shown]:
 
 
 def chains(page: Path) -> list[list[Shown]]:
-    """The blocks that run alone, each with those that continue it, in the order of the page:
-    ``<!-- example: NAME -->`` stands above the first, ``<!-- continues: NAME -->`` above the others.
+    """The blocks that run alone, each with those that continue it, in the order of the page.
+
+    ``<!-- example: NAME -->`` stands above the first, ``<!-- continues: NAME -->`` above others.
     """
     found, named = list[list[Shown]](), dict[str, list[Shown]]()
     for word, name, block, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
