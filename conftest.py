@@ -1,11 +1,13 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
+import gc
 import getpass
 import os
 import re
 import secrets
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,8 +84,54 @@ def pytest_configure(config: Any) -> None:
             config.option.last_bits = str(secrets.randbelow(10**6))
         if last_bits.seed is None:
             last_bits.install(int(config.option.last_bits))
+    if os.environ.get("WARNINGS_ARE_ERRORS"):  # the lines of pyproject.toml come later, and so hold
+        config.getini("filterwarnings").insert(0, "error")
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+        config.option.loadscopereorder = False  # see slowest_first
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """With -n, tests of a file run in one process too, unless they are in a group: what they share
+    is made once, and pytest-xdist takes a third of the time to hand them out."""
+    if config.option.dist != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class OfFiles(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group: str = super()._split_scope(nodeid)
+            return nodeid.partition("::")[0] if group == nodeid else group
+
+    return OfFiles(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules and tests stay to the end, so that no search for garbage looks at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def slowest_first(items: list[Any]) -> list[Any]:
+    """Groups and files with many slow tests before others, so that no process works alone at the
+    end. Both have their tests in one place."""
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        found.setdefault(group.args[0] if group else item.nodeid.partition("::")[0], []).append(
+            item
+        )
+
+    def length(tests: list[Any]) -> tuple[int, int]:
+        return sum(test.get_closest_marker("slow") is not None for test in tests), len(tests)
+
+    return [item for tests in sorted(found.values(), key=length, reverse=True) for item in tests]
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
@@ -100,7 +148,10 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
         for item in items:
             for mark in item.iter_markers("one_route"):
                 item.add_marker(pytest.mark.skip(reason=f"one route: {mark.args[0]}"))
-    for item in items if hasattr(config, "workerinput") else ():
+    if not hasattr(config, "workerinput"):
+        return
+    items[:] = slowest_first(items)
+    for item in items:
         for mark in item.iter_markers("xdist_group"):
             if not item.nodeid.endswith(f"@{mark.args[0]}"):
                 name = f"{item.nodeid}@{mark.args[0]}"

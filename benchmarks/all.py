@@ -25,8 +25,8 @@ from benchmarks.devices import gpu
 HERE = Path(__file__).parent
 RESULTS, README = HERE / "results", HERE / "README.md"
 NAMES = (
-    "objective", "thresholds", "priors", "calibration", "estimators", "serving", "large_data",
-    "distributed", "scaling", "devices",
+    "objective", "plain", "thresholds", "priors", "calibration", "estimators", "serving",
+    "large_data", "distributed", "scaling", "devices",
 )  # fmt: skip
 FIGURE = re.compile(
     r"(?P<what>.+?)\s{2,}(?P<found>-?[\d.]+)(  (?P<goal>at \w+ \S+)\s+(?P<met>\w+))?"
@@ -79,13 +79,14 @@ def table(text: str) -> str:
 
 
 def with_tables(readme: str) -> str:
-    """The README with the tables of the committed results."""
+    """The README with the tables of the committed results, and what they were run on."""
 
     def replaced(match: re.Match[str]) -> str:
         if not date_of(match[2]).startswith("20"):  # it has not run by this command
             return match[0]
         text = (RESULTS / f"{match[2]}.txt").read_text(encoding="utf-8")
-        return f"{match[1]}\n{text.splitlines()[0]}\n\n{table(text)}\n\n{match[3]}"
+        run_on, versions, *_ = text.splitlines()
+        return f"{match[1]}\n{run_on}, {versions}\n\n{table(text)}\n\n{match[3]}"
 
     return TABLE.sub(replaced, readme)
 

@@ -84,6 +84,16 @@ def blended(n: int) -> dict[str, Callable[[], Any]]:
     return {"whole": lambda: QWKClassifier(members, **ALL_ROUNDS).fit(X, y), "boosters": train_all}
 
 
+def stopped(booster: str, n: int) -> dict[str, Callable[[], Any]]:
+    """Folds that look for one number of rounds but train them all, and folds that do not look."""
+    X, y = data(n)
+    slow = clone(PLAIN[booster]).set_params(n_jobs=1, learning_rate=0.02)
+    return {
+        "auto": lambda: QWKClassifier(slow).fit(X, y),
+        "all": lambda: QWKClassifier(slow, **ALL_ROUNDS).fit(X, y),
+    }
+
+
 def histograms(n: int, classify: bool) -> dict[str, Callable[[], Any]]:
     """HistGradientBoosting on our objective, and on its own loss of the same link."""
     X, grades = data(n)
@@ -106,6 +116,10 @@ def main() -> None:
             seconds = in_turns(compared(booster, objective, n), turns, 1, time.process_time)
             name = f"QWKClassifier, {booster}, objective={objective!r} / its 5 boosters"
             report(name, seconds["whole"] / seconds["boosters"], 1.1)
+    for booster in PLAIN:
+        seconds = in_turns(stopped(booster, n), turns, 1, time.process_time)
+        name = f"QWKClassifier, {booster}, early_stopping_rounds='auto', none stops / None"
+        report(name, seconds["auto"] / seconds["all"], 1.2)
     seconds = in_turns(blended(n), turns, 1, time.process_time)
     name = "QWKClassifier, three regressors / their 15 models"
     report(name, seconds["whole"] / seconds["boosters"], 1.1)

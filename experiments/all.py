@@ -74,6 +74,7 @@ STUDIES = (
     on_files("averaged_probabilities"),
     on_files("decisions"),
     on_files("decision_rules"),
+    on_files("action_costs"),
     Study("performance_coverage"),
     Study("comparison_level"),
     Study("negative_downsampling", ("published",), "results/published", ("published",)),

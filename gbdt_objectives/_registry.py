@@ -112,6 +112,7 @@ def library(name: str) -> OpenLibrary:
     return cast("OpenLibrary", any_library(name))
 
 
+@cache
 def any_library(name: str) -> Library:
     """The value of a library of EVERY; raises ImportError if it is missing or too old."""
     home = EVERY[name].home or f"gbdt_objectives.adapters.{name}.estimators"
@@ -125,6 +126,7 @@ def register(row: Named) -> None:
     KINDS.update(dict.fromkeys(row.estimators, row))
     row_of.cache_clear()
     name_of_kind.cache_clear()
+    any_library.cache_clear()
 
 
 def name_of(thing: Any) -> str | None:

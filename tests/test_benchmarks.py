@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 from benchmarks import all as benchmarks
 
@@ -12,9 +13,11 @@ def test_every_benchmark_is_run() -> None:
     assert set(benchmarks.NAMES) == modules
 
 
-def test_every_result_has_its_day() -> None:
+def test_every_result_has_its_day_and_versions() -> None:
     for name in set(benchmarks.NAMES) - {"devices"}:  # which needs a GPU
         datetime.date.fromisoformat(benchmarks.date_of(name))
+        versions = (benchmarks.RESULTS / f"{name}.txt").read_text("utf-8").splitlines()[1]
+        assert re.fullmatch(r"numpy [\d.]+(, [a-z-]+ [\d.]+)*", versions)
 
 
 def test_the_readme_has_the_committed_figures() -> None:

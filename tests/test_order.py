@@ -75,7 +75,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
     for name in ("ReliabilityDisplay", "ROCHullDisplay", "ThresholdDisplay"):
         found[name] = (getattr(plotting, name).from_predictions, p, y, FIRST)
     for name in ("Intercept", "Logit", "Beta", "Spline", "VennAbers", "ROCConvexHull"):
-        fit = getattr(estimators, f"{name}Calibrator")().fit
+        fit = getattr(calibration, f"{name}Calibrator")().fit
         found[name] = (fit, y, p, "score comes before y$")
     for estimator in (
         go.QWKClassifier(Ridge(), objective=None),

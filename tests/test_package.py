@@ -135,7 +135,7 @@ OTHER_THINGS = {
     "_command_line/commands.py": {"apply"},
     "_command_line/probabilities.py": {"calibrate", "shift"},
     "thresholds/rows.py": {"apply"}, "thresholds/segments.py": {"apply"},
-    "thresholds/decisions.py": {"apply"},
+    "thresholds/decisions.py": {"apply"}, "thresholds/actions.py": {"apply"},
 }  # fmt: skip
 """Functions that have the name of a formula, and are none."""
 

@@ -9,8 +9,11 @@ when in doubt; ``check(name, values)`` raises ValueError if a value is not in th
 
 from __future__ import annotations
 
+import ctypes
 import math
 import reprlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -287,6 +290,21 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     else:
         label, weight = dataset.get_label(), dataset.get_weight()
     return label, None if weight is None or 0 in np.shape(weight) else weight
+
+
+def are_still(y: Any, w: Any, find: Callable[[bytes], tuple[int, int | None]]) -> bool:
+    """Whether a library holds these labels and weights, bit by bit. ``find(field)`` says how many
+    float32 it holds and where; a missing function of its C interface is no answer."""
+    with suppress(AttributeError, TypeError, ctypes.ArgumentError):
+        for values, (n, address) in ((y, find(b"label")), (w, find(b"weight"))):
+            if n != (0 if values is None else values.size) or (n and values.dtype != np.float32):
+                return False
+            if n:
+                held = (ctypes.c_char * values.nbytes).from_address(address)
+                if not (np.frombuffer(held, np.int32) == values.view(np.int32)).all():
+                    return False
+        return True
+    return False
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:

@@ -451,7 +451,7 @@ def ask(facts: dict[str, Any]) -> Training:
 
 
 def objective_called(
-    objective: Any, caller: str | None, booster: Any, owner: Any, stack: Stack
+    objective: Any, caller: str, booster: Any, owner: Any, stack: Stack
 ) -> Training:
     """The training whose library calls an objective, as far as its frames tell."""
     above, loss = stack.training_above(), objective.equations
@@ -465,7 +465,7 @@ def objective_called(
         own = _registry.BY_NAME[_registry.ESTIMATORS[kind]]
         facts |= {"estimator": estimator, "estimator_of": own, "role": own.estimators[kind]}
         check_fits(stack)
-    if caller is not None:
+    if caller:
         library = _registry.library(caller)
         facts["library"] = _registry.BY_NAME[caller]
         facts["named_as"], facts["transform"] = library.trained_as(booster)

@@ -26,6 +26,7 @@ from gbdt_objectives._checks.tables import (
     check_unread,
     column_names,
     read,
+    warn_of_unknown_labels,
 )
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._checks.values import by_name, category_order, class_keys
@@ -101,7 +102,11 @@ def check_columns_of(
     function: Callable[..., Any], args: Any, kwargs: dict[str, Any], inherited: bool
 ) -> None:
     """Check the columns that only a library would read."""
-    check_unread(dict(zip(parameters_of(function), args, strict=False)) | kwargs, inherited)
+    parameters = parameters_of(function)
+    given = dict(zip(parameters, args, strict=False)) | kwargs
+    check_unread(given, inherited)
+    if inherited and not is_fit(function, parameters):  # which learns new ones
+        warn_of_unknown_labels(given)
 
 
 def explain(

@@ -96,7 +96,10 @@ ThresholdClassifier | write apply_thresholds(score, {}, labels) <- thresholds co
     | write apply_thresholds(score, [{}], labels) <- threshold
     | leave it out: it takes scores, fit(score, y) <- estimator model
 apply_thresholds ThresholdDisplay.from_predictions | thresholds=[{}] <- threshold
-decide optimize_decisions | metric=cost_metric({}) <- cost_matrix costs
+optimize_decisions | metric=cost_metric({}) <- costs
+optimize_actions | costs <- cost_matrix
+decide optimize_decisions | metric=cost_metric({}) <- cost_matrix
+decide optimize_decisions optimize_actions
     | probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
 decide | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
 export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, labels) <- coef cutoffs
@@ -279,8 +282,8 @@ CATBOOST = (
 
 # What others call attributes: ours, or what to write, of a class and of those that inherit from it.
 ATTRIBUTES = parse_table("""
-Thresholds DecisionRule SegmentShift | apply <- predict transform
-Thresholds DecisionRule | labels <- classes_
+Thresholds DecisionRule ActionRule SegmentShift | apply <- predict transform
+Thresholds DecisionRule ActionRule | labels <- classes_
 Thresholds
     | it is an array itself: thresholds[0], list(thresholds), thresholds.values <- coef_ coef
       coefficients threshold threshold_ best_threshold_ thresholds_ x

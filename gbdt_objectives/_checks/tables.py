@@ -544,12 +544,16 @@ def check_kind(name: str, y: Array, model: Any, classes: Any, error: str) -> Non
 
 def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
     """Raise for columns that only a library would read: all of a method that is its own, else those
-    of evaluation sets and margins. Warn of labels that a classifier, which is scored, has not."""
-    if not inherited:
+    of evaluation sets and margins."""
+    if inherited:
+        check_columns(given)
+    else:
         read = {*UNREAD, "X", "self"}
         check_columns({name: given[name] for name in given if name in read}, fits=True)
-        return
-    check_columns(given)
+
+
+def warn_of_unknown_labels(given: Mapping[str, Any]) -> None:
+    """Warn of labels that a classifier, which is scored, has not."""
     y, classes = np.asarray(given.get("y")), getattr(given["self"], "classes_", None)
     if classes is None or {y.dtype.kind, classes.dtype.kind} - set("biuf"):
         return

@@ -46,6 +46,21 @@ class Stack(list[tuple[str, FrameType]]):
             found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
         return found
 
+    @staticmethod
+    def trained_by() -> tuple[str, Any, Any]:
+        """The library and the booster that trains further up, and the objective that its own code
+        calls in our caller's place, so that nobody else gets the answer; "" and None if none."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__"))
+            room = module.partition(".")[0]
+            if frame.f_code.co_name in TRAINS and room in _registry.BY_NAME:
+                seen = frame.f_locals
+                own = frame is sys._getframe(2) and type(seen["self"]).__module__ == module
+                return room, seen["self"], seen.get("fobj") if own else None
+            frame = frame.f_back
+        return "", None, None
+
     def call_of(self, methods: tuple[str, ...]) -> tuple[str, FrameType] | tuple[None, None]:
         """Library and frame of the booster that calls us in one of these methods, if any."""
         for room, frame in self:
@@ -55,11 +70,6 @@ class Stack(list[tuple[str, FrameType]]):
 
     def is_called(self) -> bool:
         return self.call_of(TRAINS + EVALUATES)[1] is not None
-
-    def training(self) -> tuple[str | None, Any]:
-        """The library and the booster that trains further up; None and None if none does."""
-        room, frame = self.call_of(TRAINS)
-        return room, None if frame is None else frame.f_locals["self"]
 
     def evaluating(self) -> tuple[str, FrameType] | tuple[None, None]:
         return self.call_of(EVALUATES)

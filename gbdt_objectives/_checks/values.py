@@ -399,13 +399,15 @@ def unit_range(score: Array) -> tuple[float, float] | None:
 def in_unit_of(known: tuple[float, float] | None, what: str, score: Array) -> None:
     """Warn of margins where ``what`` is of scores ``known`` to be from low to high as probabilities
     are, and the other way round. Scores in label units, and a few beyond the range, are neither."""
-    if known is None or not score.size:
+    low, high = known or (0, np.inf)
+    is_probability, is_margin = low >= 0 and high <= 1, low < -1 and len(score) >= FEW
+    if not (is_probability or is_margin) or not score.size:
         return
-    (low, high), least, most = known, score.min(), score.max()
-    if low >= 0 and high <= 1 and not (least >= 0 and most <= 1):
+    least, most = score.min(), score.max()
+    if is_probability and not (least >= 0 and most <= 1):
         is_other = bool(3 * np.count_nonzero((score < 0) | (score > 1)) > score.size)
     else:
-        is_other = bool(low < -1 and len(score) >= FEW and 0 <= least < most <= 1)
+        is_other = bool(is_margin and 0 <= least < most <= 1)
     if is_other:
         warn(
             f"score is from {least:.4g} to {most:.4g}, but {what} of scores from {low:.4g} to "

@@ -37,6 +37,7 @@ PHRASES = {
     ", as pilot_keep_rates does": "", r", rows = numpy\.repeat\(.*": "",
     "margins need the logistic function or softmax first": "give --input-space margin for margins",
     r"pass predict_proba\(X\).* instead of predict\(X\)": "give a column of probabilities",
+    r"pass capacity=.*, too": "give --capacity", r": for instance \{.*": ": give one of them",
     " and no such weights": ", and leave --weight out", "not in labels": "not in --labels",
     r"sorted\(labels.*?\), ": "", "every class in labels": "every class in --labels",
     "raise its rate": "raise --negative-keep-rate", r" or label_range=.* of threshold_metric": "",
@@ -257,6 +258,7 @@ def read_options(o: SimpleNamespace, *, others: bool = False) -> FileTable:
             given = getattr(o, name)
             given = [given] if isinstance(given, str) else given or ()
             wanted += [(parameter.opts[-1], column) for column in dict.fromkeys(given)]
+    wanted += [("--action", column) for column in vars(o).get("costs", ())]
     doing(f"reading {o.file}")
     return files.read_table(o.file, o.delimiter, wanted, others=others)
 

@@ -379,4 +379,56 @@ def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
     files.told(o.output, f"{len(rows)} rows")
 
 
-COMMANDS = (sample, shift, correct, calibrate, calibration)
+@options.command(
+    options.FILE, options.PROBABILITY,
+    option("--action", "NAME=COST,COST", "Its costs if label 0 and if label 1 is true, numbers or "
+        "columns. Give each action.", "actions", multiple=True, required=True),
+    option("--capacity", "NAME=N", "How many rows of a group may get this action."),
+    option("--groups", "COLUMN", "The day, say, that the capacity is for.  [all rows are one]"),
+    options.NEW_COLUMN, options.OUTPUT,
+)  # fmt: skip
+def decide(o: SimpleNamespace) -> None:
+    """The action of each row that costs least, by its probability.
+
+    Costs are numbers, or columns where they differ between rows. With --capacity the rows that
+    save most get the action. The file with the new column goes to -o, or to standard output.
+
+    \b
+    Example:
+      python -m gbdt_objectives decide test.csv --score p --action pass=0,amount \\
+        --action review=2,2 --capacity review=20 --groups day -o decided.csv
+    """
+    split = [given.partition("=") for given in o.actions]
+    pairs = {name: [read_cost(cost) for cost in pair.split(",")] for name, _, pair in split}
+    if len(pairs) < len(split) or any(len(pair) != 2 for pair in pairs.values()):
+        raise InputError(
+            f"--action must be NAME=COST,COST, each name once, found {', '.join(o.actions)}: for "
+            "instance review=2,2, the costs if label 0 and if label 1 is true"
+        )
+    action, _, most = (o.capacity or "").partition("=")
+    if o.capacity is not None and not (most.isascii() and most.isdigit()):
+        raise InputError(f"--capacity must be NAME=N, found {o.capacity}: for instance review=20")
+    o.costs = dict.fromkeys(c for pair in pairs.values() for c in pair if isinstance(c, str))
+    table = options.read_with_others(o)
+    p, C = files.numbers(table, "--score", o.score), np.empty((table.rows, 2, len(pairs)))
+    _checks.in_unit_interval("probability", p)
+    for (k, a), cost in np.ndenumerate(np.array([*pairs.values()], object).T):
+        C[:, k, a] = files.numbers(table, "--action", cost) if isinstance(cost, str) else cost
+    found = go.decide(
+        np.column_stack([1 - p, p]), costs=C, actions=list(pairs),
+        capacity={action: int(most)} if action else None,
+        groups=None if o.groups is None else table.columns[o.groups],
+    )  # fmt: skip
+    options.write_with(o, table, found)
+    click.echo(", ".join(f"{name} {(found == name).sum()}" for name in pairs), err=True)
+
+
+def read_cost(text: str) -> float | str:
+    """A number, or the name of a column."""
+    try:
+        return float(files.parse_number(text))
+    except ValueError:
+        return text
+
+
+COMMANDS = (sample, shift, correct, calibrate, calibration, decide)

@@ -69,6 +69,9 @@ def temperature(p: Array, temperature: float, biases: Numbers) -> Array:
 def affine(p: Array, weights: Numbers, costs: Numbers) -> Array:
     return p * np.asarray(weights) - np.asarray(costs)
 
+def less_costs(p: Array, costs: Numbers, prices: Numbers) -> Array:
+    return -np.asarray(prices) - p @ np.asarray(costs, float)
+
 def calibrate(p: Array, input_space: str, map: str, **numbers: Numbers) -> Array:
     """by a map of log-odds; infinite ones stay"""
     z = log_odds(p) if input_space == "probability" else p

@@ -284,6 +284,8 @@ class OpenLibrary(TrainingLibrary):
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
+    still_has: Callable[[Any, Any, Any, Any], bool] = lambda booster, data, y, w: False
+    """Whether data have these labels and weights, by their memory; False where in doubt."""
     measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
     read_call: Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any]]
     """(locals of train or cv, of a fit above, the booster's objective) -> facts of a training."""
@@ -317,6 +319,19 @@ class OpenLibrary(TrainingLibrary):
     """(kind, path, parameters, classes, objective, names) -> an estimator around a file's model."""
     trees: Callable[[Any], Trees]  # of a booster, as arrays
     leaves: Callable[[Any, Any], Array]  # (model, X) -> the leaf of each row in each tree
+
+
+PLAIN = {np.dtype(np.float64), np.dtype(np.float32)}
+
+
+def is_plain_table(X: Any) -> bool:
+    """Whether an estimator would pass these rows on to its booster as they are."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in PLAIN and len(X) > 0
+
+
+def predicts_by(model: Any, *methods: Any) -> bool:
+    """Whether ``predict`` of an estimator is one of these, and none of the user's own."""
+    return type(model).predict in methods and "predict" not in vars(model)
 
 
 class CannotTrain(ValueError):

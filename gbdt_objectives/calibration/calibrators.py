@@ -5,9 +5,11 @@ Newton's method finds them: for a convex loss of a few parameters, some of which
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -231,6 +233,34 @@ class LogOddsCalibrator(Calibrator):
             return score.astype(np.float64, copy=False)
         return _checks.probabilities("score", score)
 
+    def inverse(self, probability: ArrayLike) -> Array:
+        """Return the score at which ``predict`` gives each probability, on the scale of ``fit``.
+
+        It makes a cut on scores, in SQL for instance, of a cut on calibrated probabilities: ``score
+        >= inverse(0.02)`` is ``predict(score) >= 0.02`` but for rounding, if the map rises.
+
+        Parameters
+        ----------
+        probability : float or array-like of shape (m,)
+            In [0, 1]; 0 and 1 are those of the scores 0 and 1, or of infinite log-odds.
+
+        Raises
+        ------
+        ValueError
+            A probability that no score has, or many, because the map is flat there.
+        """
+        check_is_fitted(self)
+        if np.ndim(probability) > 1:
+            found = np.shape(probability)
+            raise ValueError(f"probability must be a number or (m,), found shape {found}")
+        p = _checks.real_array("probability", probability).astype(np.float64)
+        _checks.in_unit_interval("probability", p)
+        numbers = {**self._map()}
+        curve = partial(formulas.apply, formula=numbers.pop("map"), **numbers)
+        wanted = formulas.apply(p, "log_odds")
+        z = np.array([place_on(curve, each) for each in wanted.ravel().tolist()]).reshape(p.shape)
+        return z if self.input_space == "margin" else formulas.apply(z, "sigmoid")
+
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
     ) -> tuple[Array, Array, Array, Offset]:
@@ -255,6 +285,32 @@ class LogOddsCalibrator(Calibrator):
         given = self._checked(score)
         is_margin = self.input_space == "margin"
         return given.copy() if is_margin else evaluate(given, {"formula": "log_odds"})
+
+
+def place_on(curve: Callable[[Array], Array], wanted: float) -> float:
+    """The log-odds at which a monotone curve has the value that is wanted."""
+    from scipy.optimize import brentq
+
+    def above(z: float) -> float:
+        return float(curve(np.array([z]))[0]) - wanted
+
+    if math.isinf(wanted):
+        return wanted
+    end = 1.0
+    while above(-end) * above(end) > 0 and end < LARGEST:
+        end *= 2
+    z, near = math.nan, math.nan
+    if above(-end) * above(end) <= 0:
+        z = float(brentq(above, -end, end, xtol=1e-300, rtol=1e-15, maxiter=5000))
+        near = 1e-6 * max(abs(z), 1.0)
+    if math.isnan(z) or above(z - near) == above(z + near):
+        low, high = sorted(formulas.apply(curve(np.array([-end, end])), "sigmoid").tolist())
+        raise ValueError(
+            f"probability {1 / (1 + math.exp(-wanted)):.6g} is that of "
+            f"{'no score' if math.isnan(z) else 'many scores'}: the map goes from {low:.6g} to "
+            f"{high:.6g}, and may be flat between; look at predict of the scores near the cut"
+        )
+    return z
 
 
 def read_not_negative(key: str, value: object) -> float:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
 from gbdt_objectives._public import public
+from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks
 from gbdt_objectives._steps.steps import (
     SavedAsJSON,
     Step,
@@ -261,19 +262,20 @@ def mean_loss(z: Array, y: Array, w: Array) -> float:
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
     """The a > 0 and b of greatest likelihood; ``offset`` is added to margins, (K,) or (n, K)."""
     K = z.shape[1]
-    margins = least_margins(z, y)
     if bias:
+        margins = least_margins(z, y)
         check_links(margins)
         separable = no_negative_cycle(margins)
     else:
-        separable = bool(margins.min() >= 0)
+        separable = bool((z[np.arange(len(y)), y] >= z.max(axis=1)).all())
     target = laplace_targets(z, y, w) if separable else np.eye(K)[y]
+    z, target = np.ascontiguousarray(z.T), np.ascontiguousarray(target.T)
     possible = np.isfinite(z)
     centered = np.where(possible, z, 0)
-    centered -= centered.sum(axis=1, keepdims=True) / possible.sum(axis=1, keepdims=True)
+    centered -= centered.sum(axis=0) / possible.sum(axis=0)
     share = w / w.sum()
-    unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=1)))
-    if not unit > ROUND_OFF or (bias and np.ptp(np.where(possible, z, 1), 0).max() <= ROUND_OFF):
+    unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=0)))
+    if not unit > ROUND_OFF or (bias and np.ptp(np.where(possible, z, 1), 1).max() <= ROUND_OFF):
         raise ValueError(
             "probability is the same for all classes or in all rows: no temperature can be fitted"
         )
@@ -281,7 +283,8 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> 
     biases = K - 1 if bias else 0
     starts = [np.append(a, np.zeros(biases)) for a in (0.0, unit)]
     lowest = np.append(0, np.full(biases, -np.inf))
-    theta = minimize_convex(softmax_loss(x, target, share, offset), starts, lowest)
+    columns = offset[:, None] if offset.ndim == 1 else offset.T
+    theta = minimize_convex(softmax_loss(x, target, share, columns), starts, lowest)
     b = np.zeros(K)
     b[1 : len(theta)] = theta[1:]
     return float(theta[0] / unit), b - b.mean()
@@ -326,28 +329,38 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
 
 
 def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
-    """Mean log loss of softmax(a x + b + offset) in a, or in a and b_1 ... b_{K-1}, b_0 = 0."""
-    K, possible = x.shape[1], np.isfinite(x)
+    """Mean log loss of softmax(a x + b + offset) in a, or in a and b_1 ... b_{K-1}, b_0 = 0. Here
+    all is (K, n), which numpy adds up fastest, but w (n,), and an offset of all rows (K, 1)."""
+    K, possible = len(x), np.isfinite(x)
     x = np.where(possible, x, 0)
+    of_label, offset_of_label = (target * x).sum(axis=0), (target * offset).sum(axis=0)
+    shift = offset if possible.all() else np.where(possible, offset, -np.inf)
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
-        b = np.zeros(K)
-        b[1 : len(theta)] = theta[1:]
-        m = theta[0] * x + b + offset
-        top = np.where(possible, m, -np.inf).max(axis=1, keepdims=True)
-        e = np.exp(m - top) * possible
-        total = e.sum(axis=1, keepdims=True)
-        p = e / total
-        value = w @ (np.log(total) + top)[:, 0] - w @ (target * m).sum(axis=1)
-        mean = (p * x).sum(axis=1, keepdims=True)
-        q = w[:, None] * p
-        error = q - w[:, None] * target
-        gradient = np.append((error * x).sum(), error.sum(axis=0)[1:])
-        hessian = np.empty((K, K))
-        hessian[0, 0] = (q * (x - mean) ** 2).sum()
-        hessian[0, 1:] = hessian[1:, 0] = (q * (x - mean)).sum(axis=0)[1:]
-        hessian[1:, 1:] = (np.diag(q.sum(axis=0)) - p.T @ q)[1:, 1:]
-        some = slice(len(theta))
-        return float(value), gradient[some], hessian[some, some]
+        value, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        a, b = theta[0], np.zeros((K, 1))
+        b[1 : len(theta), 0] = theta[1:]
+        for rows in blocks(w, BLOCK_BYTES // (2 * K)):
+            own, v = x[:, rows], w[rows]
+            m = a * own
+            m += b + (shift if shift.shape[1] == 1 else shift[:, rows])
+            top = m.max(axis=0)
+            p = np.exp(m - top)
+            total = p.sum(axis=0)
+            p /= total
+            mean = (p * own).sum(axis=0)
+            value += v @ (np.log(total) + top - a * of_label[rows] - offset_of_label[rows])
+            gradient[0] += v @ (mean - of_label[rows])
+            q, d = v * p, own - mean
+            qd = q * d
+            hessian[0, 0] += (qd * d).sum()
+            if len(theta) > 1:
+                t = v * target[:, rows]
+                value -= (b * t).sum()
+                gradient[1:] += (q - t).sum(axis=1)[1:]
+                hessian[0, 1:] += qd.sum(axis=1)[1:]
+                hessian[1:, 1:] += (np.diag(q.sum(axis=1)) - p @ q.T)[1:, 1:]
+        hessian[1:, 0] = hessian[0, 1:]
+        return float(value), gradient, hessian
 
     return loss

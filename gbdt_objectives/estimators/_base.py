@@ -432,12 +432,12 @@ def check_two_dimensional(X: Any) -> None:
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
-    check_two_dimensional(X)
     known = vars(estimator)
     is_as_in_training = type(X) is np.ndarray and X.shape[1:] == (known.get("n_features_in_"),)
     has_names = "feature_names_in_" in known or known.get("_columns") is not None
     if is_as_in_training and not has_names and not reset:
         return  # scikit-learn would look at tags, 30 us a row
+    check_two_dimensional(X)
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5, the last that XGBoost 2.1.0 works with

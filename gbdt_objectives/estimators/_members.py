@@ -479,8 +479,9 @@ class Rounds:
         with folds.changed:
             self.values[fold].append(value)
             k = len(self.values[fold])
-            folds.changed.notify_all()
-        if not self.all_have(k):
+            if all_have := self.all_have(k):  # else nobody could go on
+                folds.changed.notify_all()
+        if not all_have:
             folds.running.release()  # another runs in its place
             with folds.changed:
                 folds.changed.wait_for(lambda: folds.failed is not None or self.all_have(k))

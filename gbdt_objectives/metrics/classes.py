@@ -478,7 +478,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 
 
 @public
-def f_beta_metric(beta: float) -> ClassMetric:
+def f_beta_metric(beta: float) -> FBeta:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
     Use it where two classes are judged by precision and recall. It equals scikit-learn's

@@ -262,20 +262,26 @@ class Objective(Shown):
             )
         native = hasattr(b, "get_label")
         y, f, w = (None, a, None) if native else (a, b, sample_weight)
-        _registry.check_loaded()
+        library, booster, called = Stack.trained_by()
+        data = b if native else None
+        began = booster is not None and _trains.get(booster) == self  # all guards were asked
+        if began and type(f) is np.ndarray and not _workers.workers():
+            bound = self._still_bound(library, booster, data)
+            if bound is not None:
+                return bound(f) if called is self else bound.fresh(f)
         stack = Stack.here()
-        library, booster = stack.training()
+        if began:
+            return self._compute(booster, data, y, f, w, stack)
+        _registry.check_loaded()
         if booster is None and not type(a) is type(b) is np.ndarray:
             rows = {"y_true": y, "margin": f, "sample_weight": w, **dict(self.equations.named)}
             Layout(name="", rows=rows)
             check_classes({"self": self, "y_true": y, "margin": f})
-        if booster is not None and _trains.get(booster) == self:  # all guards were asked
-            return self._compute(booster, b if native else None, y, f, w, stack)
         owner = stack.cross_validation() or booster
         token = TOLD.set(told_by(owner))
         try:
             training = objective_called(self, library, booster, owner, stack)
-            found = self._compute(booster, b if native else None, y, f, w, stack, training)
+            found = self._compute(booster, data, y, f, w, stack, training)
         finally:
             TOLD.reset(token)
         if booster is not None:
@@ -303,6 +309,12 @@ class Objective(Shown):
             if training is not None:
                 Objective._begin(training, loss, rows, f, found[0])
             return found
+
+    def _still_bound(self, library: str, booster: Any, data: Any) -> BoundObjective | None:
+        """This objective bound to data that have not changed since; None where that is in doubt."""
+        known, bound = (None, None) if data is None else _bound.get(data, (None, None))
+        still_has = _registry.library(library).still_has
+        return bound if bound and known == self and still_has(booster, data, *bound.seen) else None
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""

@@ -129,7 +129,7 @@ class LoglossLoss(Loss):
 
     def nearer_class(self, y: Any, xp: Any) -> Any:
         """The nearer of 0 and 1 to each label; the labels themselves, if all are 0 or 1."""
-        return y if self.thins or xp.all((y == 0) | (y == 1)) else xp.round(y)
+        return y if self.thins or xp.all(y * y == y) else xp.round(y)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
         """From E = exp((2y-1) s), the odds of the right label: the wrong one has the probability
@@ -138,6 +138,9 @@ class LoglossLoss(Loss):
         k = self.nearer_class(y, xp)
         right = 2 * k - 1
         log_E = right * (z + (self.offset if offset is None else offset))
+        if k is y and isinstance(log_E, np.ndarray):
+            c = None if self.negative_weight == 1 else self.class_factor(y)
+            return self._in_place(log_E, np.empty_like(log_E), right if c is None else right * c, c)
         largest = largest_exponent(log_E, xp)
         E = xp.exp(xp.clip(log_E, -xp.inf, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
@@ -149,12 +152,31 @@ class LoglossLoss(Loss):
             wrong = wrong - d
         return wrong * (-right * c), hessian * c
 
+    def _in_place(self, log_E: Array, h: Array, slope: Array, c: Array | None) -> Both:
+        """What ``gradient_hessian`` says of labels 0 and 1, the gradient into the memory of log_E
+        and the hessian into h; slope is (2y-1) c, and c None is 1."""
+        g, largest = log_E, LARGEST_EXPONENT[log_E.itemsize]
+        certain = log_E > largest if log_E.max(initial=0) > largest else None
+        if certain is not None:
+            log_E[certain] = 0
+        minus_wrong = np.divide(-1, np.add(np.exp(log_E, out=h), 1, out=g), out=g)
+        if self.hessian == "bounded":
+            np.multiply(minus_wrong, -0.5, out=h)
+        else:
+            h *= minus_wrong
+            h *= minus_wrong
+        g *= slope
+        if c is not None:
+            h *= c
+        if certain is not None:
+            g[certain] = h[certain] = 0
+        return g, h
+
     def writer(self, rows: Rows, start: Start, gradient: Array, hessian: Array) -> Writer | None:
         """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
         if self.nearer_class(rows.y, np) is not rows.y:  # soft labels
             return None
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
-        largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
         blocks = []
         first = 0
@@ -162,7 +184,7 @@ class LoglossLoss(Loss):
             at = slice(first, first := first + len(part))
             right = 2 * part.y - 1
             c = self.class_factor(part.y) if part.w is None else self.class_factor(part.y) * part.w
-            slope = -right if plain else -right * c.astype(gradient.dtype)
+            slope = right if plain else right * c.astype(gradient.dtype)
             added = offset[at] if offset.ndim else offset
             blocks.append((
                 at, right, slope, None if plain else c.astype(gradient.dtype),
@@ -176,22 +198,7 @@ class LoglossLoss(Loss):
                     s = np.add(s, start, out=g, casting="same_kind")
                 if added is not None:
                     s = np.add(s, added, out=g, casting="same_kind")
-                log_E = np.multiply(s, right, out=g, casting="same_kind")
-                certain = log_E > largest if log_E.max(initial=0) > largest else None
-                if certain is not None:
-                    log_E[certain] = 0
-                wrong = np.add(np.exp(log_E, out=h), 1, out=g)
-                np.reciprocal(wrong, out=wrong)
-                if self.hessian == "bounded":
-                    np.multiply(wrong, 0.5, out=h)
-                else:
-                    h *= wrong
-                    h *= wrong
-                g *= slope
-                if c is not None:
-                    h *= c
-                if certain is not None:
-                    g[certain] = h[certain] = 0
+                self._in_place(np.multiply(s, right, out=g, casting="same_kind"), h, slope, c)
 
         return write
 

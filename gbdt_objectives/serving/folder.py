@@ -30,7 +30,7 @@ from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import LONGEST, check_size, parse, seal
 from gbdt_objectives.serving import objects
 from gbdt_objectives.serving.plans import Plan, not_served, of_model, what_is, with_extras
-from gbdt_objectives.thresholds import DecisionRule, Thresholds
+from gbdt_objectives.thresholds import Thresholds
 
 VERSION = 1
 FORMAT = "gbdt_objectives.model"
@@ -278,8 +278,8 @@ def needed(document: dict[str, Any], plan: Plan) -> set[str]:
     names = {step["formula"] for step in steps} | {step["map"] for step in steps if "map" in step}
     names |= {booster["library"] for booster in boosters}
     decides, is_score = plan.thresholds is not None, plan.probability is None
-    rule = plan.thresholds if isinstance(plan.thresholds, DecisionRule) else None
-    names |= set() if rule is None else {step["formula"] for step in rule._steps} | {"affine"}
+    rule = None if isinstance(plan.thresholds, Thresholds) else plan.thresholds
+    names |= {step["formula"] for step in (*rule._steps, rule._scores)} if rule else set()
     columns = plan.makes_columns or not plan.is_score
     codes = "segment_shift" in names or any("categories" in one for one in document["features"])
     named = isinstance(document["features"][0]["name"], str)

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives import _checks, calibration
+from gbdt_objectives import _checks, calibration, thresholds
 from gbdt_objectives._checks import Array, column_names, shown
 from gbdt_objectives._registry import BY_NAME, ESTIMATORS, kind_of, library, name_of
 from gbdt_objectives._steps.steps import SavedAsJSON, plain, read_flag, read_numbers
@@ -42,7 +42,7 @@ from gbdt_objectives.serving.plans import (
     of_model,
     reading,
 )
-from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
+from gbdt_objectives.thresholds import SegmentShift, Thresholds
 from gbdt_objectives.thresholds.rows import are_rising_numbers
 
 Feature = dict[str, Any]
@@ -198,7 +198,7 @@ CLASSIFIERS = QWKClassifier, ThresholdClassifier, DownsampledClassifier, Calibra
 OURS = {kind.__name__: kind for kind in CLASSIFIERS}
 VALUES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift, *vars(calibration).values())
+    for kind in (*vars(thresholds).values(), LogOddsShift, *vars(calibration).values())
     if isinstance(kind, type) and issubclass(kind, SavedAsJSON)
 }
 """What thresholds, shifts and calibrators are read from JSON by."""

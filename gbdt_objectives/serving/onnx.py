@@ -178,8 +178,9 @@ OPERATORS = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg",
     "less_equal": "LessOrEqual", "greater_equal": "GreaterOrEqual", "minimum": "Min",
     "maximum": "Max", "absolute": "Abs", "exp": "Exp", "log": "Log", "isinf": "IsInf",
+    "matmul": "MatMul",
 }  # fmt: skip
-"""The operators of numpy's functions of single numbers."""
+"""The operators of numpy's functions."""
 
 
 def search(values: Iterable[float], side: str) -> Trees:
@@ -319,6 +320,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
             p = g("Concat", 1.0 - p[:, None], p[:, None], axis=1)
         outputs["probabilities"] = (p, float, ["n", len(plan.classes)])
     classes = plan.classes if plan.thresholds is None else plan.thresholds.labels
+    classes = getattr(plan.thresholds, "actions", classes)
     if isinstance(plan.thresholds, Thresholds):
         at = g.place(v, np.asarray(plan.thresholds, float).tolist())
     elif plan.probability is not None:

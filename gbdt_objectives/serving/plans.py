@@ -38,7 +38,10 @@ from gbdt_objectives.estimators._base import last_step
 from gbdt_objectives.estimators._members import clips
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
-from gbdt_objectives.thresholds import DecisionRule, Thresholds
+from gbdt_objectives.thresholds import ActionRule, DecisionRule, Thresholds
+
+RULES = DecisionRule, ActionRule
+Decider = Thresholds | DecisionRule | ActionRule
 
 
 @public
@@ -51,9 +54,9 @@ class ServedModel(Exported):
     model : Booster, or fitted estimator
         Of XGBoost or LightGBM, of ``gbdt_objectives.adapters``, ``DownsampledClassifier`` or
         ``CalibratedClassifier``.
-    thresholds : Thresholds or DecisionRule, optional
+    thresholds : Thresholds, DecisionRule or ActionRule, optional
         What ``predict`` decides by: thresholds for the score, the probability of the second of two
-        classes, or what ``optimize_decisions`` returns.
+        classes, or what ``optimize_decisions`` or ``optimize_actions`` returns.
     shift : LogOddsShift, optional
         Added to the model's log-odds, as ``log_odds_shift`` returns it.
     calibrator : calibrator, optional
@@ -74,7 +77,7 @@ class ServedModel(Exported):
 
     model: Any
     _: KW_ONLY
-    thresholds: Thresholds | DecisionRule | None = None
+    thresholds: Decider | None = None
     shift: LogOddsShift | None = None
     calibrator: Any = None
 
@@ -84,10 +87,16 @@ class ServedModel(Exported):
                 "model is a ServedModel within another, whose shift, calibrator and thresholds "
                 "would count twice: make one of all that belongs to it"
             )
-        if not isinstance(self.thresholds, Thresholds | DecisionRule | None):
+        if not isinstance(self.thresholds, Decider | None):
             raise TypeError(
                 f"thresholds must carry their classes, found {shown(self.thresholds)}: pass what "
                 "optimize_thresholds or optimize_decisions returned, or Thresholds(values, labels)"
+            )
+        if isinstance(self.thresholds, ActionRule) and self.thresholds.costs is None:
+            raise ValueError(
+                "thresholds are a rule whose costs come with each row, which a served model is not "
+                "given: leave the rule out, and where the model is used call "
+                "rule.apply(model.predict_proba(X), costs=...) with ActionRule.from_json"
             )
         if self.shift is not None and not isinstance(self.shift, LogOddsShift):
             raise TypeError(
@@ -114,7 +123,7 @@ class ServedModel(Exported):
         """Raise for thresholds or a calibrator of margins where the score is a probability."""
         cuts, calibrator = self.thresholds, self.calibrator
         known: dict[str, Any] = {}
-        if isinstance(cuts, DecisionRule) and not self._has_probability():
+        if isinstance(cuts, RULES) and not self._has_probability():
             raise ValueError(
                 "thresholds are a rule for probabilities, but the model predicts numbers: use what "
                 "optimize_thresholds returns"
@@ -134,10 +143,10 @@ class ServedModel(Exported):
                     "1] of a ServedModel without it"
                 )
 
-    def _check_classes(self, cuts: Thresholds | DecisionRule) -> None:
+    def _check_classes(self, cuts: Decider) -> None:
         """Raise for other classes than the model's, or for another order of them."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
-        labels, is_rule = cuts.labels.tolist(), isinstance(cuts, DecisionRule)
+        labels, is_rule = cuts.labels.tolist(), isinstance(cuts, RULES)
         reordered = labels != classes and set(labels) == set(classes)
         if is_rule and (len(labels) != len(classes) or reordered):
             raise ValueError(
@@ -252,7 +261,7 @@ class ServedModel(Exported):
 
     def predict(self, X: Any) -> Array:
         """Return the decision for each row, (n,): a class by the thresholds or not, or a number."""
-        if isinstance(self.thresholds, DecisionRule):
+        if isinstance(self.thresholds, RULES):
             return self.thresholds.apply(self.predict_proba(X))
         if self.thresholds is not None:
             return self.thresholds.apply(self.predict_score(X))
@@ -311,7 +320,7 @@ class Plan:
     classes: Array | None = None
     outputs: int = 1
     """Of the score: 1, or the number of classes where it is already their probabilities."""
-    thresholds: Thresholds | DecisionRule | None = None
+    thresholds: Decider | None = None
 
     @property
     def is_score(self) -> bool:

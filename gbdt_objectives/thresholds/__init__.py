@@ -8,14 +8,26 @@ There are d pools in ascending order of score; a *cut* is the number of pools be
 """
 
 from gbdt_objectives._public import attributes
-from gbdt_objectives.thresholds.decisions import DecisionRule, decide, optimize_decisions
-from gbdt_objectives.thresholds.optimize import ThresholdStatistics, optimize_thresholds
+from gbdt_objectives.thresholds.actions import ActionRule
+from gbdt_objectives.thresholds.decisions import (
+    DecisionRule,
+    decide,
+    optimize_actions,
+    optimize_decisions,
+)
+from gbdt_objectives.thresholds.optimize import (
+    ThresholdStatistics,
+    optimize_multilabel_thresholds,
+    optimize_thresholds,
+)
 from gbdt_objectives.thresholds.rows import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 
 __all__ = [
-    "DecisionRule", "SegmentShift", "ThresholdStatistics", "Thresholds", "apply_thresholds",
-    "decide", "fit_segment_shift", "optimize_decisions", "optimize_thresholds",
+    "ActionRule", "DecisionRule", "SegmentShift", "ThresholdStatistics", "Thresholds",
+    "apply_thresholds", "decide", "fit_segment_shift", "optimize_actions", "optimize_decisions",
+    "optimize_multilabel_thresholds",
+    "optimize_thresholds",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attributes(__name__, __all__)

@@ -16,16 +16,16 @@ That is exact where rows weigh 1, and also where negatives weigh 1/r as they wer
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Sampling, shown
-from gbdt_objectives._rows.rows import from_zero
+from gbdt_objectives._rows.rows import blocks, from_zero
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.methods import Scored, Target, resolve_metric
@@ -69,10 +69,11 @@ class Limits:
         """The threshold of the best metric, and then of the fewest alerts, of those that keep all
         bounds. ``r``: the rate at which negatives were kept; ``owner``: the group of each row."""
         pools, factor = rows.class_curve, np.array([1 / r, 1.0])
-        C, tests = pools.C * factor[:, None], []
+        C, tests = pools.C if r == 1 else pools.C * factor[:, None], []
         low, high = pools.low, pools.high
         if self.level is None:
-            place, kept = cut_to_threshold, [keeps(m, bound, C) for m, bound in self.bounds]
+            place = cut_to_threshold
+            kept = [by_block(partial(keeps, m, bound), C) for m, bound in self.bounds]
         else:
             low, high, cuts = pool_as_written(low, high)
             sums = np.stack([C, rows.squares_below * factor[:, None] ** 2])[..., cuts]
@@ -100,7 +101,7 @@ class Limits:
                 f"constraints {said(self.bounds)} cannot be kept{where}: {why}; loosen a bound or "
                 "improve the model"
             )
-        value = np.where(allowed, goodness(metric, C), -np.inf)
+        value = np.where(allowed, by_block(partial(goodness, metric), C), -np.inf)
         best = value.max()
         last = np.flatnonzero(allowed & (value >= best - LAST_DIGITS * abs(best)))[-1:]
         return place(low, high, last)
@@ -125,6 +126,12 @@ def goodness(metric: ClassMetric, C: Array) -> Array:
     """The metric at every cut, negated if smaller is better; -inf where it is 0/0."""
     value, _ = metric.of_every_cut(C)
     return np.where(np.isnan(value), -np.inf, value if metric.greater_is_better else -value)
+
+
+def by_block(of_cuts: Callable[[Array], Array], C: Array) -> Array:
+    """What a function of weights below cuts and in all says of every cut; blocks fit a cache."""
+    parts = (np.append(C[:, cuts], C[:, -1:], axis=1) for cuts in blocks(C[0]))
+    return np.concatenate([of_cuts(part)[:-1] for part in parts])
 
 
 def keeps(metric: ClassMetric, bound: float, C: Array) -> Array:

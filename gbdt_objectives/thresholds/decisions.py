@@ -1,4 +1,4 @@
-"""The best classes for a metric, given class probabilities: of all rows, and by a rule for new."""
+"""The best classes or actions, given class probabilities: of all rows, and by a rule for new."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown, warn
 from gbdt_objectives._public import public
-from gbdt_objectives._rows.rows import freeze
+from gbdt_objectives._rows.rows import BLOCK_BYTES, blocks, freeze
 from gbdt_objectives._steps.formulas import affine
 from gbdt_objectives._steps.steps import (
     SavedAsJSON,
@@ -23,6 +23,8 @@ from gbdt_objectives._steps.steps import (
     read_numbers,
 )
 from gbdt_objectives.metrics import ClassMetric, RatioMetric, ShareMetric
+from gbdt_objectives.thresholds import actions as of_actions
+from gbdt_objectives.thresholds.actions import ActionRule
 from gbdt_objectives.thresholds.methods import (
     MetricArgument,
     resolve_labels,
@@ -42,16 +44,18 @@ FOLDS = 5  # how many times rows are held out to measure the gain
 
 @public
 def decide(
-    probability: ArrayLike, metric: MetricArgument = "qwk", *, labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    probability: ArrayLike, metric: MetricArgument | None = None, *,
+    costs: ArrayLike | None = None, actions: ArrayLike | None = None,
+    capacity: Mapping[Any, int] | None = None, groups: ArrayLike | None = None,
+    labels: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
-    """The class of each row that is best for a metric, given class probabilities.
+    """The class or action of each row that is best for a metric or costs, given probabilities.
 
     Use it where a model predicts the probability of each class; for a model of one score use
-    :func:`optimize_thresholds`. With C the costs of the metric, [true, predicted], the class of row
-    i is ::
+    :func:`optimize_thresholds`. With C the costs of the metric, [true, predicted], or ``costs``,
+    which may differ between rows i, the class or action of row i is ::
 
-        argmin_c sum_j P_ij C_jc                  a mean cost, accuracy, ...
+        argmin_c sum_j P_ij C_jc                  costs, a mean cost, accuracy, ...
         argmin_c sum_j P_ij (F_jc - R G_jc)       a ratio: kappas, F-beta
         argmax_k a_k P_ik - c_k                   macro F1, G-mean, Matthews' coefficient
 
@@ -65,8 +69,18 @@ def decide(
     ----------
     probability : array-like of shape (n, K)
         Calibrated, a column per class in ascending order.
-    metric : str or Metric
-        As in ``optimize_thresholds``, but no functions.
+    metric : str or Metric, optional
+        As in ``optimize_thresholds``, but no functions. None: "qwk", unless costs are given.
+    costs : array-like of shape (K, A) or (n, K, A), optional
+        ``costs[..., k, a]``: that of action a where class k is true, in any unit; a gain is
+        negative. A frame that names its rows and columns is read by these.
+    actions : array-like of shape (A,), optional
+        The actions of ``costs``. None: the classes, or the columns of a frame.
+    capacity : mapping of one action to int, optional
+        How many rows of each group may take it: those that save most, and of equal ones the first.
+        No other actions of these rows cost less.
+    groups : array-like of shape (n,), optional
+        The day, say, that a row counts for in ``capacity``. None: all rows are one group.
     labels : array-like of shape (K,), optional
         The classes in ascending order. None: those of the metric's ``label_range``, else 0..K-1.
     sample_weight : array-like of shape (n,), optional
@@ -75,14 +89,15 @@ def decide(
     Returns
     -------
     ndarray of shape (n,)
-        Labels. Except for mean costs the class of a row depends on the other rows: decide on all at
-        once, or by a rule of :func:`optimize_decisions`.
+        Labels or actions. Except for costs without capacity they depend on the other rows: decide
+        on all at once, or by a rule of :func:`optimize_decisions` or :func:`optimize_actions`.
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         Probabilities that are none, rows that do not sum to 1, labels that are not K, a metric that
-        is a function or of another number of classes.
+        is a function or of another number of classes; costs that are not finite or of another
+        shape; a capacity of several actions, or that is no whole number.
 
     References
     ----------
@@ -101,7 +116,23 @@ def decide(
     array([0, 1, 2])
     >>> decide(P, cost_metric([[0, 1, 1], [1, 0, 1], [4, 4, 0]]), labels=["a", "b", "c"]).tolist()
     ['a', 'c', 'c']
+    >>> costs = [[0, 2, 9], [50, 3, 1], [50, 3, 1]]
+    >>> decide(P, costs=costs, actions=["pass", "ask", "stop"], capacity={"ask": 1}).tolist()
+    ['ask', 'stop', 'stop']
     """
+    if costs is not None:
+        if metric is not None:
+            raise ValueError("metric and costs are both given, and costs are it: leave metric out")
+        if capacity is not None and sample_weight is not None:
+            raise ValueError("capacity counts rows, without sample_weight: write copies out")
+        E, bound, group, rule = read_priced(
+            probability, costs, actions, labels, capacity, groups, sample_weight
+        )
+        return np.asarray(rule.actions[of_actions.cheapest(E, bound, group)])
+    for name, value in {"actions": actions, "capacity": capacity, "groups": groups}.items():
+        if value is not None:
+            raise ValueError(f"{name} need costs: pass costs=[[...]], [true class, action], too")
+    metric = "qwk" if metric is None else metric
     P, order, w, target = read_class_columns(probability, labels, sample_weight, metric)
     if isinstance(target, ShareMetric):
         return order[choose(P, *best_shares(P, w, target))]
@@ -138,6 +169,78 @@ def read_class_columns(
     return P, order, _checks.weights("sample_weight", sample_weight, len(P)), target
 
 
+def read_priced(
+    probability: Any, costs: Any, actions: Any, labels: Any, capacity: Any, groups: Any,
+    sample_weight: Any = None,
+) -> tuple[Array, of_actions.Bound, Array, ActionRule]:  # fmt: skip
+    """Expected costs (n, A), what is bounded, the group of each row, and a rule without a price."""
+    P, order, *_ = read_class_columns(probability, labels, sample_weight, "accuracy")
+    C, names = of_actions.read_costs(costs, actions, order, len(P))
+    bound, group = of_actions.read_capacity(capacity, groups, names, len(P))
+    rule = ActionRule(None if C.ndim == 3 else C, names, order)
+    return of_actions.expected_costs(P, C), bound, group, rule
+
+
+@public
+def optimize_actions(
+    probability: ArrayLike, costs: ArrayLike, *, actions: ArrayLike | None = None,
+    labels: ArrayLike | None = None, capacity: Mapping[Any, int] | None = None,
+    groups: ArrayLike | None = None,
+) -> ActionRule:  # fmt: skip
+    """The rule of least cost for rows that come one by one, with the price of a capacity.
+
+    Use it where :func:`decide` cannot wait for the other rows of the day. The price of the bounded
+    action, which is added to its costs, is the least at which no more of these rows take it than
+    the capacity says, in the mean of the groups. Busy groups exceed it: ``exceeded`` says how
+    often. Rows that save the same all take the action, or none does.
+
+    Parameters
+    ----------
+    probability : array-like of shape (n, K)
+        Of all rows of many groups, such as those of the last months. Sampled rows are too few.
+    costs : array-like of shape (K, A) or (n, K, A)
+        As in ``decide``. Those of each row are not kept: ``apply`` is given the new ones.
+    actions, labels, capacity, groups : optional
+        As in ``decide``, but a capacity is at least 1, and needs groups.
+
+    Returns
+    -------
+    ActionRule
+        Its ``apply`` takes probabilities.
+
+    Raises
+    ------
+    ValueError, TypeError
+        What ``decide`` refuses; a capacity without groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives.thresholds import optimize_actions
+    >>> p, day = np.array([0.1, 0.2, 0.06, 0.12, 0.3, 0.02]), [1, 1, 1, 2, 2, 2]
+    >>> P, costs = np.column_stack([1 - p, p]), {"pass": [0, 50], "review": [2, 3]}
+    >>> rule = optimize_actions(P, np.array([*costs.values()]).T, actions=[*costs],
+    ...                         capacity={"review": 1}, groups=day)
+    >>> rule.apply(P).tolist(), rule.exceeded
+    (['pass', 'review', 'pass', 'pass', 'review', 'pass'], 0.0)
+    """
+    if capacity is not None and groups is None:
+        raise ValueError(
+            "capacity of a rule needs groups, of how many rows is it? Pass the day of each row, "
+            "or decide on all rows of a day at once"
+        )
+    E, bound, group, rule = read_priced(probability, costs, actions, labels, capacity, groups)
+    if bound is None:
+        return rule
+    action, most = bound
+    if most == 0:
+        raise ValueError("capacity must be at least 1: leave an action out that nobody may take")
+    prices = np.zeros(E.shape[1])
+    prices[action] = of_actions.price_of(E, action, most * (int(group.max()) + 1))
+    taken = np.bincount(group, (E + prices).argmin(axis=1) == action)
+    return replace(rule, prices=prices, exceeded=float(np.mean(taken > most)))
+
+
 def best_ratio(P: Array, w: Array | None, target: RatioMetric) -> Array:
     """The decisions of the best ratio of expected counts, as positions (n,)."""
     return least_ratio(
@@ -158,6 +261,20 @@ def choose(P: Array, a: Array, c: Array) -> Array:
     return np.asarray(affine(P, a, c).argmax(axis=1))
 
 
+def choose_by_column(columns: Array, a: Array, c: Array) -> Array:
+    """The same of many rows, (K, n): a class at a time takes a quarter of the time."""
+    chosen = np.empty(columns.shape[1], np.intp)
+    for rows in blocks(chosen, BLOCK_BYTES // len(columns)):
+        p = columns[:, rows]
+        best, at = a[0] * p[0] - c[0], np.zeros(p.shape[1], np.min_scalar_type(len(columns)))
+        for k in range(1, len(columns)):
+            own = a[k] * p[k] - c[k]
+            at = np.maximum(at, (own > best) * at.dtype.type(k))
+            best = np.maximum(best, own)
+        chosen[rows] = at
+    return chosen
+
+
 def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, Array]:
     """The a and c of the best decisions found. A step goes from expected shares to the slopes
     there, to decisions by these, and on to their shares. Full steps come first, shorter ones follow
@@ -167,11 +284,12 @@ def best_shares(P: Array, w: Array | None, target: ShareMetric) -> tuple[Array, 
     true = v @ P
     occurs = true > 0
     best, found = -np.inf, (np.ones(K), np.zeros(K))
+    columns, rows = np.ascontiguousarray(P.T), np.arange(n)
 
     def judge(a: Array, c: Array) -> Array:
         nonlocal best, found
-        chosen = choose(P, a, c)
-        hit = np.bincount(chosen, v * P[np.arange(n), chosen], K)
+        chosen = choose_by_column(columns, a, c)
+        hit = np.bincount(chosen, v * columns.take(chosen * n + rows), K)
         predicted = np.bincount(chosen, v, K)
         value = float(target.of_shares(hit, predicted, true))
         if value > best + LAST_DIGITS:
@@ -271,13 +389,7 @@ class DecisionRule(SavedAsJSON):
 
     def apply(self, probability: ArrayLike) -> Array:
         """The class of each row, (n,), given the model's probabilities (n, K)."""
-        P = _checks.probabilities("probability", probability)
-        K = len(self.labels)
-        if P.shape[1:] != (K,):
-            raise ValueError(
-                f"probability must be (n, {K}), a column for each of "
-                f"{shown(self.labels.tolist())}, found shape {P.shape}"
-            )
+        P = of_actions.read_columns(probability, self.labels)
         return np.asarray(self.labels[self._positions(P)])
 
     def _positions(self, P: Array) -> Array:

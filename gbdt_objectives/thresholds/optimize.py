@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array, RandomState, check_order, positions, 
 from gbdt_objectives._checks.asked import SAME_WEIGHT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import any_dask, total
-from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.metrics import ClassMetric, f_beta_metric
 from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.constraints import find_within_limits, read_limits, read_rate
 from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
@@ -503,3 +503,109 @@ def optimize_thresholds(
         chosen, rows, target, limits, r, owner, first_test,
         **(search if chosen == "nelder-mead" else {}),
     )  # fmt: skip
+
+
+@public
+def optimize_multilabel_thresholds(
+    y_true: ArrayLike, score: ArrayLike, *, beta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+) -> Array:  # fmt: skip
+    """One threshold for each of several labels, for the best micro-averaged F measure of them all.
+
+    Use it where a row may have several labels at once, such as the tags of a text. With T_l the
+    weight of the rows that have label l and get it, P_l of those that have it, and A_l of those
+    that get it, the thresholds have the greatest ::
+
+        F = (1 + beta^2) sum_l T_l / (beta^2 sum_l P_l + sum_l A_l)
+
+    which is exact, by Dinkelbach's method: for the best F so far each label has a best cut of its
+    own, of those of one sort. A macro average is best where each label is: call
+    ``optimize_thresholds(y_true[:, l], score[:, l], metric="f1")`` for each.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, L)
+        1 where the row has the label, else 0; in all columns together there is at least one 1.
+    score : array-like of shape (n, L)
+        Finite numbers that rise with the label, out-of-fold, to be honest. Columns of tables must
+        have the same names in the same order.
+    beta : float > 0
+        How much recall counts: 1 is F1, 2 weighs recall four times as much.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means w copies of the row.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+        A row gets label l where ``score[:, l] >= thresholds[l]``. Of equally good cuts that with
+        the fewest alerts is taken; ``inf`` gives the label to no row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Other shapes, NaN, labels that are not 0 and 1, no 1 at all, bad weights, beta <= 0.
+
+    References
+    ----------
+    Dinkelbach (1967), Management Science 13(7); Ye, Chai, Lee & Chieu (2012), "Optimizing
+    F-measure: A tale of two approaches", ICML.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import optimize_multilabel_thresholds
+    >>> y = [[1, 0], [0, 0], [1, 1], [0, 0], [1, 0]]
+    >>> score = [[0.9, 0.2], [0.3, 0.1], [0.4, 0.7], [0.2, 0.6], [0.8, 0.3]]
+    >>> optimize_multilabel_thresholds(y, score).round(2)
+    array([0.35, 0.65])
+    """
+    Y, S = (read_label_columns(name, x) for name, x in (("y_true", y_true), ("score", score)))
+    if Y.shape != S.shape:
+        raise ValueError(
+            f"score must have the shape of y_true, a column for each label, found {S.shape} beside "
+            f"{Y.shape}"
+        )
+    _checks.binary_labels("y_true", Y)
+    b2 = f_beta_metric(beta).beta ** 2
+    weight = _checks.weights("sample_weight", sample_weight, len(Y))
+    w = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
+    Y, S, w = (x[w > 0] for x in (Y, S, w))
+    if not (P := float((w @ Y).sum())) > 0:
+        raise ValueError("y_true holds no 1 of a weight above 0: there must be at least one")
+    labels = [label_cuts(y, s, w) for y, s in zip(Y.T, S.T, strict=True)]
+    F, better = -1.0, 0.0
+    while better > F:
+        F = better
+        cuts = [len(T) - 1 - int(np.argmax(((1 + b2) * T - F * A)[::-1])) for _, T, A in labels]
+        T, A = (
+            sum(float(sums[k][c]) for sums, c in zip(labels, cuts, strict=True)) for k in (1, 2)
+        )
+        better = (1 + b2) * T / (b2 * P + A)
+    return np.concatenate(
+        [
+            _rows.cut_to_threshold(s, s, np.array([cut]))
+            for (s, _, _), cut in zip(labels, cuts, strict=True)
+        ]
+    )
+
+
+def read_label_columns(name: str, values: ArrayLike) -> Array:
+    """Finite numbers of each row and label, float64 (n, L)."""
+    found: Array = _checks.real_array(name, values).astype(np.float64)
+    if found.ndim != 2 or 0 in found.shape:
+        raise ValueError(
+            f"{name} must have shape (n, L), a row for each row and a column for each label, found "
+            f"shape {found.shape}: for one label use optimize_thresholds"
+        )
+    _checks.finite(name, found)
+    return found
+
+
+def label_cuts(y: Array, s: Array, w: Array) -> tuple[Array, Array, Array]:
+    """The distinct scores in ascending order, (d,), and at each cut, 0..d, the weight above it of
+    the rows that have the label, and of all."""
+    order = np.argsort(s)
+    score, first = np.unique(s[order], return_index=True)
+    own = w[order]
+    sums = (np.add.reduceat(x, first) for x in (own * y[order], own))
+    T, A = (np.append(np.cumsum(x[::-1])[::-1], 0.0) for x in sums)
+    return score, T, A

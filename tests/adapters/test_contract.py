@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 
 import gbdt_objectives as go
+from gbdt_objectives.experimental import delayed_logloss_objective
 from gbdt_objectives.metrics import squared_error_metric
-from gbdt_objectives.objectives import delayed_logloss_objective
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, Steps
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.contract import costly_error, costly_error_loss, squared_error

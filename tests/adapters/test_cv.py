@@ -115,6 +115,7 @@ def test_a_parameter_that_would_be_ignored_is_refused_from_fpreproc_too(
         run(lib, whole(lib, X, y), fpreproc=heavier)
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 @both
 def test_a_start_per_row_is_respected(lib: Library, ordinal) -> None:
     X, y, _ = ordinal

@@ -31,7 +31,6 @@ from tests.cases import each, refused
 from tests.contract import squared_error
 from tests.matrix.tables import logistic, of_classes, poisson, poisson_loss
 
-pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
 SMOOTH, ERROR = go.extended_qwk_metric(), go.metrics.squared_error_metric()
 QWK, OFFSET, FOCAL = go.qwk_objective(), go.offset_logloss_objective(0.5), go.focal_objective(1.0)
@@ -186,6 +185,7 @@ def test_a_metric_that_would_misread_what_is_trained(
     lib.fit(model, X, y, [(X[:99], y[:99])], metric)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight of a negative is")  # balanced weights are meant
 @each("class_weight", [{0: 1.0, 1: 3.0}, "balanced"], ids=str)
 @each("objective", [go.weighted_logloss_objective(0.5), Scaled()], ids=str)
 def test_class_weight_of_lightgbm_is_a_weight(class_weight, objective, rare) -> None:
@@ -544,6 +544,7 @@ def test_ours_under_a_name_that_the_library_ignores_is_refused(lib: Library, ord
         lib.fit(lib.make(), X, y, [(X, y)], qwk)
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 def test_base_margin_of_xgboost_is_set_on_all_or_none(ordinal) -> None:
     X, y, _ = ordinal
     start = y.mean() + X[:, 3] - 0.5

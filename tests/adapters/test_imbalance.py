@@ -80,6 +80,7 @@ def test_the_shift_undoes_the_parameters(lib: Library, params, known, population
         assert abs(np.log(mean_ratio(booster, slice(None)))) > 0.8 * min(abs(shift), 2)
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate times rounds is")  # few rounds are enough here
 @both
 def test_read_from_a_saved_model(lib: Library, population, tmp_path):
     X, y, _ = population
@@ -105,6 +106,7 @@ def test_nothing_to_undo_in_our_models(lib: Library, rare):
         assert go.adapters.imbalance_shift(custom) == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate times rounds is")  # few rounds are enough here
 def test_is_unbalance_counts_rows_not_weights(rare):
     X, y, w = rare
     by_hand = {**BINARY, "scale_pos_weight": (y == 0).sum() / y.sum()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 import gbdt_objectives as go
 from gbdt_objectives.adapters import _arguments, imbalance_shift
 from gbdt_objectives.adapters.lightgbm import intercept as _lightgbm_intercept
-from gbdt_objectives.adapters.xgboost import _train as _xgboost_intercept
+from gbdt_objectives.adapters.xgboost import _train as _xgboost_intercept, parameters
 from tests.adapters.library import LGB, XGB, Library, both
 
 pytestmark = pytest.mark.slow
@@ -342,9 +343,38 @@ def test_what_xgboost_cannot_represent():
     untrained = xgb.train(LOGISTIC, xgb.DMatrix(X, y["binary"]), 0)
     with pytest.raises(ValueError, match="no tree"):
         XGB.shift_intercept(untrained, delta=1)
+    # a logistic base_score ends at 1e-6, and these leaves are not written
     vector = {"multi_strategy": "multi_output_tree", "tree_method": "hist"}
-    with pytest.raises(ValueError, match="vector leaves"):
-        XGB.shift_intercept(xgb.train(vector, xgb.DMatrix(X, y["two"]), 2), delta=[1, 2])
+    two = xgb.DMatrix(X, y["two"])
+    logistic = xgb.train({**vector, "objective": "binary:logistic"}, two, 2)
+    with pytest.raises(ValueError, match="vector leaves.*multi_strategy='one_output_per_tree'"):
+        XGB.shift_intercept(logistic, delta=[20, -20])
+
+
+@pytest.mark.skipif(not parameters.holds_vectors({}), reason="XGBoost 3.2")
+@pytest.mark.parametrize("objective", ["multi:softprob", "reg:squarederror", "binary:logistic"])
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_each_output_moves_by_its_own_number(strategy, objective):
+    y = labels(X)
+    params = {"objective": objective, "multi_strategy": strategy, "nthread": 1, "max_depth": 3}
+    label, delta = y["two"], [1.5, -2.0]
+    if objective == "multi:softprob":
+        label, delta, params["num_class"] = y["classes"], [1.5, -2.0, 0.0], 3
+    booster = xgb.train(params, xgb.DMatrix(X, label), 4)
+
+    def margins(model):
+        return model.predict(xgb.DMatrix(X), output_margin=True)
+
+    before = margins(booster)
+    moved = XGB.shift_intercept(booster, delta=delta)
+    saved = xgb.Booster(model_file=moved.save_raw())
+    for model in (moved, saved, pickle.loads(pickle.dumps(moved))):
+        # a logistic base_score is a float32 probability
+        np.testing.assert_allclose(margins(model), before + delta, rtol=2e-6, atol=5e-6)
+    trees = [json.loads(model.save_raw("json"))["learner"]["gradient_booster"]["model"]["trees"]
+             for model in (booster, moved)]  # fmt: skip
+    assert trees[0] == trees[1]  # the start alone holds it
+    np.testing.assert_array_equal(margins(booster), before)
 
 
 def test_what_lightgbm_cannot_represent():

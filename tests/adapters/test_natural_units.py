@@ -28,6 +28,9 @@ from tests.matrix.tables import (
     squared_loss,
 )
 
+# Models are trained on in another unit, and from starts per row, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*has margins that are", "ignore:.*differs by row")
+
 N = 600
 CLOSE = 2e-5
 """Of margins: base_score and leaves are float32."""
@@ -52,12 +55,14 @@ SQUARED = go.objective(squared_error, loss=squared_loss, link="identity")
 SLOW = {"learning_rate": 1e-9}
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at -200")  # it is refused afterwards
 def test_a_start_beyond_the_logs_that_xgboost_holds_is_refused() -> None:
     far = go.objective(poisson, link="log", intercept=-200)
     with pytest.raises(ValueError, match="cannot start at -200 logs of a positive mean"):
         ours_xgb.train({}, XGB.data(X, COUNTS), 1, objective=far)
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # it starts far away on purpose
 def test_xgboost_limits_no_step_under_the_name_of_poisson() -> None:
     """Its own objective would set max_delta_step to .7; one that is given is kept."""
     data = XGB.data(X, 1000 * COUNTS)

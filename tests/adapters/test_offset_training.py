@@ -154,6 +154,7 @@ def test_rates_of_a_pilot_give_calibrated_probabilities(lib: Library, population
     assert wrong[~likely].mean() > 1.5 * truth[~likely].mean()
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 @both
 def test_rates_by_row_are_starts_by_row(lib: Library, population):
     """The same by hand, without the objective's offsets: a start in each row, moved afterwards."""

@@ -87,6 +87,7 @@ def test_values_by_row_weigh_in_the_start(lib: Library) -> None:
     np.testing.assert_allclose(found, np.average(Y, weights=cost), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 @both
 def test_an_own_start_or_an_earlier_model_needs_no_other(lib: Library) -> None:
     constants = 0

@@ -117,6 +117,7 @@ def test_the_reference_is_another_than_without_cost() -> None:
         assert np.abs(found[0] - found[1]).max() > 1
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # it starts at 0, which is enough here
 @both
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 def test_training_on_all_rows(lib: Library, weight: Any) -> None:
@@ -136,6 +137,9 @@ def test_training_on_all_rows(lib: Library, weight: Any) -> None:
     np.testing.assert_array_equal(own.predict(X), reference.predict(X))
 
 
+@pytest.mark.filterwarnings(
+    "ignore:The groups parameter is ignored by"
+)  # each splitter is given groups
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize(
@@ -412,6 +416,7 @@ def test_groups_that_xgboost_cannot_split_are_refused() -> None:
     assert XGB.cv(data, 2, nfold=2, objective=REFERENCE, metric=METRIC)
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # it starts at 0, which is enough here
 def test_several_outputs_in_the_native_interfaces() -> None:
     """Rows stand beside margins (n, K)."""
     truth = np.eye(3)[(Y % 3).astype(int)]

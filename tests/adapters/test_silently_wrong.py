@@ -149,6 +149,7 @@ def test_lightgbm_params_that_differ_from_the_dataset_lose_no_intercept(
     assert go.quadratic_weighted_kappa(y, classes) > 0.8  # 0.71 if training started at 0
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 @each("constructed", [True, False])
 def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, ordinal) -> None:
     X, y, _ = ordinal
@@ -167,6 +168,7 @@ def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, 
     assert (booster.predict(X) + start).mean() == pytest.approx(y.mean(), abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:.*differs by row")  # a start per row is meant
 def test_lightgbm_dropping_the_init_score_of_an_evaluation_set_raises(ordinal) -> None:
     X, y, _ = ordinal
     start = y.mean() + 0.1 * X[:, 0]
@@ -762,8 +764,8 @@ def test_a_function_that_early_stopping_would_minimise(ordinal) -> None:
         with pytest.raises(ValueError, match="would minimise 'rounded_kappa', .*pass a Metric"):
             fit(rounded_kappa, objective, early_stopping_rounds=9)
         with pytest.raises(ValueError, match="would minimise 'rounded_kappa'"):
-            fit(rounded_kappa, objective, callbacks=[xgb.callback.EarlyStopping(9)])
-    said = fit(rounded_kappa, callbacks=[xgb.callback.EarlyStopping(9, maximize=True)])
+            fit(rounded_kappa, objective, callbacks=[xgb.callback.EarlyStopping(rounds=9)])
+    said = fit(rounded_kappa, callbacks=[xgb.callback.EarlyStopping(rounds=9, maximize=True)])
     turned = fit(lambda y, f: 1 - rounded_kappa(y, f), early_stopping_rounds=9)
     assert said.best_iteration == turned.best_iteration > 0
     error = fit(lambda y, f: abs(y - f).mean(), early_stopping_rounds=9)

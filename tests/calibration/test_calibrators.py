@@ -86,6 +86,7 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     np.testing.assert_allclose(rising, [top, top, 1 / 5], rtol=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @each("seed", range(20))
 def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     rng = np.random.default_rng(seed)
@@ -102,6 +103,7 @@ def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 def test_scores_of_one_segment_and_extremes() -> None:
     calibrator = ROCConvexHullCalibrator().fit([2.0, 1.0, 2.0, 1.0], [0, 1, 0, 1])
     assert calibrator.scores_.tolist() == [1, 2]
@@ -116,6 +118,7 @@ def test_scores_of_one_segment_and_extremes() -> None:
 # --- InterceptCalibrator --------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @given(z=st.lists(st.floats(-40, 40), min_size=2, max_size=30), data=st.data())
 def test_the_mean_matches(z, data) -> None:
     n = len(z)
@@ -274,6 +277,7 @@ def test_nothing_to_fit() -> None:
 # --- all ------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:the rate drops rows of")  # the rate is of either class
 @pytest.mark.parametrize("check", checks.CHECKS)
 @CALIBRATORS
 def test_every_calibrator_keeps_the_contract(check, calibrator) -> None:
@@ -538,6 +542,7 @@ def test_small_weights_are_no_rows_for_venn_abers() -> None:
         VennAbersCalibrator().fit(p, y, np.full(4000, 1 / 4000))
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # labels are drawn at random
 @each("round_off", [0, 1e-16, 1e-13, 1e-10])
 def test_scores_that_differ_by_round_off_are_one_score(round_off) -> None:
     """The default predicted 1/2 for all, where 0.055 is right."""
@@ -567,3 +572,49 @@ class Given(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+# --- the way back
+
+
+@each("input_space", ["probability", "margin"])
+@each("kind", LOG_ODDS)
+def test_inverse_is_the_score_of_a_probability(kind, input_space, rows) -> None:
+    p, y = rows
+    score = logit(p) if input_space == "margin" else p
+    calibrator = kind(input_space=input_space).fit(score, y)
+    wanted = calibrator.predict(score)
+    again = calibrator.inverse(wanted[:50])
+    np.testing.assert_allclose(calibrator.predict(again), wanted[:50], rtol=1e-7)  # 1-p is rounded
+    cut, clear = float(calibrator.inverse(0.3)), np.abs(wanted - 0.3) > 1e-9
+    np.testing.assert_array_equal((score >= cut)[clear], (wanted >= 0.3)[clear])
+    assert 0 < (score >= cut).mean() < 1
+
+
+def test_the_way_back_of_a_falling_map_falls() -> None:
+    calibrator = LogitCalibrator()
+    calibrator.slope_, calibrator.intercept_ = -2.0, 0.5
+    found = calibrator.inverse([0.2, 0.8])
+    assert found[0] > found[1]
+    np.testing.assert_allclose(calibrator.predict(found), [0.2, 0.8], rtol=1e-12)
+
+
+def beta_map(a: float) -> BetaCalibrator:
+    """With a = 1: p / (1 + p)."""
+    calibrator = BetaCalibrator()
+    calibrator.a_, calibrator.b_, calibrator.c_ = a, 0.0, 0.0
+    return calibrator
+
+
+def test_a_map_that_ends_has_scores_of_what_it_reaches() -> None:
+    np.testing.assert_allclose(beta_map(1.0).inverse(0.4), 2 / 3, rtol=1e-12)
+
+
+test_no_score_is_given_that_is_none_or_one_of_many = refusals_of(
+    lambda calibrator, p: calibrator.inverse(p),
+    (beta_map(1.0), 0.6, "probability 0.6 is that of no score: the map goes from 0 to 0.5"),
+    (beta_map(0.0), 0.5, "probability 0.5 is that of many scores"),
+    (beta_map(1.0), 1.5, r"probability must be in \[0, 1\]"),
+    (beta_map(1.0), [[0.1]], r"probability must be a number or \(m,\)"),
+    (LogitCalibrator(), 0.5, "not fitted", NotFittedError),
+)

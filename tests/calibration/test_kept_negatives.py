@@ -373,6 +373,7 @@ def test_a_rate_that_leaves_more_of_a_rare_event_is_right(given) -> None:
         LogitCalibrator().fit(p, y, **given)
 
 
+@pytest.mark.filterwarnings("ignore:probability fits the kept rows better")  # all rows are kept
 @each("calibrator", [*BINARY, TemperatureCalibrator()], ids=repr)
 def test_a_rate_of_the_rare_class_is_told_unless_it_is_named(calibrator) -> None:
     _, model, y = population(4000)

@@ -105,6 +105,8 @@ test_other_descriptions_are_refused = refusals_of(
 ROWS = 400_000
 
 
+# each row is a bin, which takes the most memory
+@pytest.mark.filterwarnings("ignore:.*so calibration is mostly chance")
 @pytest.mark.slow
 @pytest.mark.one_route("counts the memory of the functions that --last-bits replaces")
 @pytest.mark.parametrize("how", [{}, {"negative_keep_rate": 0.1}, {"sample_weight": None}])

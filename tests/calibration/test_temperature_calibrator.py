@@ -9,12 +9,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives.calibration import LogitCalibrator, TemperatureCalibrator
+from gbdt_objectives.calibration.temperature_calibrator import softmax_loss
 from tests.cases import each, refused
 
 BOTH = each("bias", [False, True])
@@ -303,3 +304,24 @@ def test_probabilities_of_the_sample_are_told_from_those_of_the_population() -> 
         TemperatureCalibrator().fit(of_sample, y, class_keep_rates=dict.fromkeys(range(3), 0.5))
         found = TemperatureCalibrator(bias=True).fit(of_sample, y, **given).predict(of_sample)
     assert np.abs(found - P).max() < 0.1
+
+
+@BOTH
+def test_slopes_of_the_loss_of_several_blocks_are_its_differences(bias) -> None:
+    """Of 60,000 rows, some probabilities 0, each row with an offset of its own."""
+    rng = np.random.default_rng(0)
+    n, K = 60_000, 3
+    x, y = rng.normal(size=(K, n)), rng.integers(0, K, n)
+    x[(y[:5000] + 1) % K, np.arange(5000)] = -np.inf
+    w = rng.exponential(size=n)
+    offset = rng.normal(size=(K, n))
+    loss = softmax_loss(x, np.eye(K)[y].T, w / w.sum(), offset)
+    theta = np.array([0.7, 0.2, -0.4] if bias else [0.7])
+    m = theta[0] * x + np.append(0, theta[1:] if bias else [0, 0])[:, None] + offset
+    value, gradient, hessian = loss(theta)
+    truth = np.average(logsumexp(m, axis=0) - m[y, np.arange(n)], weights=w)
+    assert value == pytest.approx(truth, rel=1e-12)
+    for k, step in enumerate(1e-5 * np.eye(len(theta))):  # central: error 1e-10, rounding 1e-11
+        up, down = loss(theta + step), loss(theta - step)
+        assert gradient[k] == pytest.approx((up[0] - down[0]) / 2e-5, abs=1e-9)
+        np.testing.assert_allclose(hessian[k], (up[1] - down[1]) / 2e-5, atol=1e-9)

@@ -37,6 +37,8 @@ def places(score):
     return np.concatenate([s, s - 3e-4, s + 3e-4, [s[0] - 9, s[-1] + 9]])
 
 
+# labels and scores are drawn at random
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is", "ignore:score is from")
 @given(data=st.data(), n=st.integers(2, 14))
 def test_is_isotonic_regression_with_a_row_added(data, n) -> None:
     score = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n)), float)
@@ -101,6 +103,9 @@ def test_only_the_order_of_scores_counts() -> None:
     )
 
 
+@pytest.mark.filterwarnings(
+    "ignore:the area under the ROC curve is"
+)  # labels and scores are drawn at random
 def test_one_of_the_two_probabilities_is_calibrated() -> None:
     """Whatever the score: of random labels the mean is between the means of p0 and p1."""
     rng = np.random.default_rng(0)

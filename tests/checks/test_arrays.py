@@ -184,6 +184,10 @@ def called(name, change):
     return call(*args, **kwargs)
 
 
+# the columns do not belong together
+@pytest.mark.filterwarnings(
+    "ignore:margin is between", "ignore:the fitted slope is", "ignore:out-of-fold kappa"
+)
 @each("name", CALLS)
 @each("change", [masked, lambda values: np.ma.array(np.asarray(values))])
 def test_masked_arrays_are_refused(name, change):
@@ -320,6 +324,8 @@ LONG_CALLS = {
 }
 
 
+# which is the mistake that is made
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 @pytest.mark.slow
 @each("name", LONG_CALLS)
 def test_no_message_holds_all_the_values(name):

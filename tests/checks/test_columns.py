@@ -40,6 +40,10 @@ OF_PROBABILITIES = {
 }
 
 
+# the probabilities p are random
+@pytest.mark.filterwarnings(
+    "ignore:negative_keep_rate drops rows of", "ignore:.*so calibration is mostly chance"
+)
 @each("use", OF_PROBABILITIES.values(), ids=OF_PROBABILITIES)
 def test_predicted_classes_are_no_probabilities(use) -> None:
     use(p)

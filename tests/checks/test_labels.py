@@ -109,6 +109,8 @@ def test_missing_integers_as_objects():
         go.optimize_thresholds(y.astype(object), score, labels=[0, 1, 2])
 
 
+# of which there is one in each row
+@pytest.mark.filterwarnings("ignore:score holds nothing but labels")
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_more_classes_than_rows_say_what_to_do():
     wide, of_wide = np.append(np.arange(49), 60), np.arange(50.0)

@@ -64,6 +64,15 @@ def test_a_score_of_other_classes_is_told() -> None:
             assert model.score(X, y + 1) < 1
 
 
+def test_a_model_that_is_fitted_again_learns_other_classes() -> None:
+    for model in (lightgbm(), XGBClassifier(**SMALL)):
+        model.fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(X, y + np.arange(N) % 2)
+        assert model.classes_.tolist() == [0, 1, 2]
+
+
 @each("labels", [y, y.tolist(), pd.Series(y), y.astype(float), y.astype(bool), y.reshape(-1, 1)])
 def test_a_score_of_any_form_of_its_labels_says_nothing(labels: Any) -> None:
     for model in FITTED:
@@ -162,9 +171,11 @@ def forms(X: pd.DataFrame) -> dict[str, Any]:
 @pytest.mark.parametrize("form", ["records", "dict", "text", "objects", "lists", "arrow"])
 def test_rows_in_another_form_are_told_what_to_make_of_them(form: str, tmp_path: Path) -> None:
     X_train = X.assign(c=pd.Categorical(np.where(np.arange(N) % 3, "u", "v")))
-    model = QWKClassifier(lightgbm(LGBMRegressor), cv=2).fit(X_train, y)
+    estimator = lightgbm(LGBMRegressor).set_params(min_child_samples=5, n_estimators=10)
+    model = QWKClassifier(estimator, cv=2).fit(X_train, y)
     model.export(tmp_path / "model", X_train)
     given, wanted = forms(X_train)[form], model.predict(X_train)
+    assert len(set(wanted)) == 2
     for loaded in (model, load(tmp_path / "model")):
         with pytest.raises((ValueError, TypeError), match="DataFrame") as told:
             loaded.predict(given)

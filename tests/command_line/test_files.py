@@ -81,6 +81,7 @@ def test_true_and_false_are_labels(table) -> None:
     assert result.exit_code == 0
 
 
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of")  # half of them are positive
 @pytest.mark.parametrize("command", TABLES)
 def test_columns_stay_as_they_are(table, command) -> None:
     result = run(f"{command.format('log.parquet')} -o new.parquet")

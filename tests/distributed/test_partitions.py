@@ -732,8 +732,8 @@ def test_on_a_cluster_of_processes(cluster) -> None:
         assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
         objective, expected = go.qwk_objective(columns[0]), go.qwk_objective(y)
         assert (objective.mean, objective.variance) == (expected.mean, expected.variance)
-        mask = go.priors.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
-        kept = go.priors.negative_downsample_by_key(y > 2, key, 0.2)
+        mask = go.priors.negative_downsample_by_key(columns[0] > 2, columns[2], 0.5)
+        kept = go.priors.negative_downsample_by_key(y > 2, key, 0.5)
         assert np.flatnonzero(mask.compute()).tolist() == kept.tolist()
         score[17_000] = np.nan
         error = "in partition 5: score must be finite, found nan at row 2000"

@@ -26,7 +26,7 @@ from gbdt_objectives.adapters.xgboost import (
     _train as on_one_machine,
     train,
 )
-from gbdt_objectives.adapters.xgboost.parameters import holds_starts
+from gbdt_objectives.adapters.xgboost.parameters import holds_starts, holds_vectors
 from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
@@ -186,6 +186,18 @@ def test_any_layout_trains_the_model_of_one_machine(client, layout) -> None:
     assert naive_error(client, LAYOUTS[layout][0], data) > 0.1  # in label units; ours is 0
 
 
+@pytest.mark.skipif(not holds_vectors({}), reason="XGBoost 3.2")
+def test_vector_leaves_of_all_rows(client) -> None:
+    vector = {**PARAMETERS, "multi_strategy": "multi_output_tree"}
+    objective = OBJECTIVES["focal of 4 classes"][0]
+    one = train(vector, alone(), 5, objective=objective)
+    parts = LAYOUTS["three workers, empty partitions"][0]
+    many = trained(client, matrix(client, parts), 5, objective, vector)
+    margins = [model.predict(alone(), output_margin=True) for model in (many, one)]
+    np.testing.assert_allclose(*margins, rtol=1e-5, atol=1e-6)  # sums of float32
+    assert np.ptp(margins[1], axis=0).min() > 0.1
+
+
 def naive_error(client, parts, data) -> float:
     """How far the model of an objective made from the rows of each worker is off."""
     parameters, options = {**PARAMETERS, "base_score": 1.5}, {"obj": faults.naive}
@@ -226,8 +238,10 @@ def test_refitted_thresholds_are_those_of_one_machine(client) -> None:
 def test_margins_per_row_and_an_earlier_model(client) -> None:
     start = np.linspace(0, 3, N)
     with_start, without = matrix(client, thirds(3), base_margin=start), matrix(client, thirds(3))
-    one = train(PARAMETERS, alone(base_margin=start), 5, objective=QWK)
-    many = trained(client, with_start, 5)
+    with pytest.warns(UserWarning, match="base_margin differs by row"):
+        one = train(PARAMETERS, alone(base_margin=start), 5, objective=QWK)
+    with pytest.warns(UserWarning, match="base_margin differs by row"):
+        many = trained(client, with_start, 5)
     assert many.get_dump() == one.get_dump()
     assert base_score(many) == base_score(one)
     further = trained(client, without, 4, xgb_model=many)
@@ -302,10 +316,12 @@ def test_a_base_margin_of_one_number_goes_into_the_model(client) -> None:
 def test_an_earlier_model_of_another_unit(client) -> None:
     """Its margins are kept, as on one machine."""
     first = xgb.train({**PARAMETERS, "objective": "binary:logistic"}, alone(RARE), 5)
-    further = trained(client, matrix(client, thirds(3)), 1, parameters=STILL, xgb_model=first)
+    with pytest.warns(UserWarning, match="xgb_model has margins that are log-odds of label 1"):
+        further = trained(client, matrix(client, thirds(3)), 1, parameters=STILL, xgb_model=first)
     model = ours.DaskXGBRegressor(objective=QWK, n_estimators=1, learning_rate=1e-9)
     x, y = da.from_array(X, (400, 4)), da.from_array(Y, 400)
-    fitted(client, model, x, y, xgb_model=bytes(first.save_raw()))
+    with pytest.warns(UserWarning, match="xgb_model has margins that are log-odds of label 1"):
+        fitted(client, model, x, y, xgb_model=bytes(first.save_raw()))
     margin = first.predict(alone(), output_margin=True)
     for booster in (further, model.get_booster()):
         # base_score is float32

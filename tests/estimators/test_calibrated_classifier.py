@@ -74,8 +74,10 @@ def made(n, seed=0):
     return X, (rng.random(n) < expit(margin)).astype(int)
 
 
-XGB = partial(xgb.XGBClassifier, n_estimators=100, max_depth=6, n_jobs=1)
-LGBM = partial(lgb.LGBMClassifier, n_estimators=100, num_leaves=63, n_jobs=1, verbose=-1)
+XGB = partial(xgb.XGBClassifier, n_estimators=100, max_depth=6, max_bin=32, n_jobs=1)
+LGBM = partial(
+    lgb.LGBMClassifier, n_estimators=100, num_leaves=63, max_bin=31, n_jobs=1, verbose=-1
+)
 BOOSTERS = pytest.mark.parametrize("booster", [XGB, LGBM], ids=["xgb", "lgb"])
 
 
@@ -252,6 +254,7 @@ def test_around_downsampling(booster) -> None:
     assert set(classifier.predict(X)) == {"no", "yes"}
 
 
+@pytest.mark.filterwarnings("ignore:.* is 0 or 1 in every row")  # one neighbour is certain
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_groups_stay_together(data) -> None:
     """A copy of each row tells its nearest neighbour the label, unless it is held out too."""
@@ -305,7 +308,7 @@ def test_the_average_written_out(
 
     p, logs, of_each = np.empty((len(y), len(found.classes_))), [], []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-        own = clone(model).fit(X[train], y[train], None if w is None else w[train])
+        own = clone(model).fit(X[train], y[train], sample_weight=None if w is None else w[train])
         p[test] = own.predict_proba(X[test])
         logs.append(np.log(own.predict_proba(X_new).astype(float)))
         of_each.append(np.log(own.predict_proba(X).astype(float)))
@@ -334,7 +337,7 @@ def test_the_average_written_out(
 @BOOSTERS
 def test_the_average_ranks_better_than_one_model(data, new, booster) -> None:
     one, several = (
-        CalibratedClassifier(booster(n_estimators=60), ensemble=ensemble)
+        CalibratedClassifier(booster(n_estimators=60, max_bin=255), ensemble=ensemble)
         .fit(*data)
         .predict_proba(new[0])[:, 1]
         for ensemble in (False, "auto")
@@ -680,6 +683,8 @@ def test_groups_by_time(data) -> None:
         classifier.fit(X, y, groups=days % 7)
 
 
+# one neighbour is certain
+@pytest.mark.filterwarnings("ignore:predict_proba of KNeighborsClassifier is")
 @refused(
     ({"estimator": GaussianNB}, "estimator must be a classifier with predict_proba", TypeError),
     ({"estimator": SVC()}, "estimator must be a classifier with predict_proba", TypeError),
@@ -926,6 +931,8 @@ def test_one_rate_of_named_classes() -> None:
         calibrated.fit(X, said, negative_keep_rate=0.1)
 
 
+# the weights undo the sampling
+@pytest.mark.filterwarnings("ignore:sample_weight of a negative is")
 def test_the_rate_of_a_correcting_objective_is_the_calibrators() -> None:
     """Forgotten, the calibrator takes the correction back: 0.09 for an event of 0.006."""
     rng = np.random.default_rng(0)

@@ -182,6 +182,7 @@ def test_on_new_rows(data, new, booster) -> None:
     assert loss["prior"] < loss["weight"] < loss[None]
 
 
+@pytest.mark.filterwarnings("ignore:the area under the ROC curve is")  # the model knows nothing
 @each("weighted", [False, True])
 @each("correction", ["prior", "weight"])
 @each("make", [made, made_of_three])
@@ -261,6 +262,7 @@ def test_bags_are_averaged_in_log_odds(data, new) -> None:
     assert len(np.unique(classifier.keep_rates_[:, 0])) > 1  # other rows in each bag
 
 
+@pytest.mark.filterwarnings("ignore:.* is 0 or 1 in every row")  # leaves of one class are certain
 def test_corrected_probabilities_are_averaged(data, new) -> None:
     tree = DecisionTreeClassifier()  # of leaves of 0 and 1
     for correction, estimator in (
@@ -302,6 +304,7 @@ def test_zeros_are_the_limit_of_small_probabilities(rows) -> None:
     np.testing.assert_allclose(geometric_mean(p), limit, rtol=1e-12, atol=1e-50)
 
 
+@pytest.mark.filterwarnings("ignore:.* is 0 or 1 in every row")  # leaves of one class are certain
 def test_trees_that_contradict_each_other_get_the_mean_shift(data, new) -> None:
     tree = DecisionTreeClassifier()
     classifier = sampled(tree, n_bags=2, average="log_odds", calibrate=False).fit(*data)
@@ -811,6 +814,8 @@ def test_bad_parameters(data, estimator, rate, options) -> None:
             classifier.predict_proba(data[0])
 
 
+# half of the rows are positive
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of")
 @refused(
     ({"y": np.zeros(300, int)}, "one class only, found \\[0\\]"),
     ({"y": np.arange(300) % 3}, "Only binary.*single negative_keep_rate"),
@@ -935,6 +940,7 @@ def logloss(y, margin):
 MISSED_RATE = ratio_objective(lambda y, z: (y * expit(-z), 0), lambda y, z: (y, 0), link="logit")
 
 
+@pytest.mark.filterwarnings("ignore:.* is not known to predict classes")  # and then it is refused
 @each("correction", ["prior", "offset", "weight"])
 @each(
     ("estimator", "message"),
@@ -1023,6 +1029,7 @@ def test_predictions_that_are_no_probabilities(data, n_bags, estimator) -> None:
     classifier.predict_proba(data[0][:5])
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # base_score is the user's
 def test_xgboost_cannot_start_at_the_rarest_events(data) -> None:
     heavy = np.where(data[1] == 0, 1e6, 1.0)
     with pytest.raises(ValueError, match="cannot start at -17.*log-odds.*\\+-13.82. Use LGBM"):

@@ -181,6 +181,8 @@ def pinball(y, p):
     return np.where(p > y, 0.1, -0.9), np.ones_like(p)
 
 
+# some of the losses are of no use here
+@pytest.mark.filterwarnings("ignore:the out-of-fold scores do not rise")
 @pytest.mark.slow
 @each(
     ("estimator", "options"),

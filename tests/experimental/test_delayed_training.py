@@ -57,6 +57,32 @@ def test_predictions_are_final_probabilities(lib: Library, clicks) -> None:
     assert excess(found) < 0.7 * excess(low)
 
 
+@both
+def test_positive_and_unlabelled_rows_of_a_known_share_give_probabilities(lib: Library) -> None:
+    """Label 1 is seen in a known share of the positives, at random: F is that share. Dividing the
+    probability of being labelled by it (Elkan & Noto 2008) is the other way."""
+    rng, share = np.random.default_rng(7), 0.4
+    X = rng.random((40_000, 3))
+    p = expit(6 * X[:, 0] + np.sin(6 * X[:, 1]) - 4.0)
+    labelled = ((rng.random(len(p)) < p) & (rng.random(len(p)) < share)).astype(int)
+    arrived = np.full(len(p), share)
+    ours = lib.train(
+        lib.params, lib.data(X, labelled), 80, objective=delayed_logloss_objective(arrived)
+    )
+    plain = lib.train(
+        lib.params, lib.data(X, labelled), 80, objective=go.weighted_logloss_objective(1)
+    )
+
+    def excess(q: Any) -> float:
+        q = q.clip(1e-6, 1 - 1e-6)
+        return float((p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))).mean())
+
+    found, divided = lib.predict(ours, X), lib.predict(plain, X) / share
+    assert found.mean() == pytest.approx(p.mean(), rel=0.03)  # 6,000 labels: a noise of 1.3 %
+    assert found.max() < 1 < divided.max()
+    assert excess(found) < 0.7 * excess(divided)
+
+
 def classifier(lib: Library, objective: go.Objective) -> Any:
     if lib is XGB:
         return xgboost_adapter.XGBClassifier(

@@ -309,6 +309,7 @@ def test_levels_are_repaired_and_slopes_are_for_a_logit(lib, models) -> None:
     assert slope.log_loss["global logit"] < slope.log_loss["repaired"] - 0.005
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate times rounds is")  # few rounds are enough here
 @both
 def test_parameters_against_imbalance_are_not_undone_twice(lib, tmp_path) -> None:
     """They are off in the level, which the trees repair: nothing is left for a shift."""
@@ -470,6 +471,7 @@ def test_a_booster_that_does_not_do_what_it_should_is_noticed() -> None:
         check_grown(np.zeros(2), np.ones(2), [(np.ones(1), [2])], [2])
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate times rounds is")  # few rounds are enough here
 @each("against", [
     {"scale_pos_weight": 5}, {"is_unbalance": True},
     {"scale_pos_weight": 3.0, "pos_bagging_fraction": 0.9, "neg_bagging_fraction": 0.5,

@@ -62,6 +62,12 @@ QUICK = [
         says="within 0.02 of nominal",
     ),
     Quick(
+        "action_costs",
+        {"cells": None, "summary": None},  # with empulse, or without
+        ("cost",),
+        "costs by row",
+    ),
+    Quick(
         "calibrators",
         {"comparison": 4, "summary": None, "chosen": None},
         says="without SplineCalib: pip install 'gbdt_objectives[peers]'",
@@ -194,6 +200,7 @@ def test_quick_run_writes_everything(quick: Quick, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("study", "arguments", "said"),
     [
+        ("action_costs.__main__", [], "lending-club.csv.gz' not found"),
         ("averaged_models.__main__", [], "mammography.csv' not found"),
         ("bag_averages.__main__", [], "mammography.csv' not found"),
         ("curvature.__main__", [], "mammography.csv' not found"),

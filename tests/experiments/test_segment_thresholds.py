@@ -45,6 +45,7 @@ def test_true_shifts_put_all_segments_on_one_line() -> None:
     np.testing.assert_allclose(sizes / sizes[0], [1, 1 / 2, 1 / 3, 1 / 4], atol=0.03)
 
 
+@pytest.mark.filterwarnings("ignore:score holds nothing but labels")  # in a row or two it does
 def test_a_segment_that_cannot_have_thresholds_has_the_common_ones() -> None:
     y, s, g = np.resize([0, 1, 2], 60), np.resize([0.0, 1.0, 2.0], 60), np.repeat([0, 1], [58, 2])
     common = np.array([0.5, 1.5])

@@ -15,21 +15,31 @@ import gbdt_objectives
 from gbdt_objectives import serving
 from gbdt_objectives.experimental import DelayDistribution
 from gbdt_objectives.priors import LogOddsShift
-from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
+from gbdt_objectives.thresholds import ActionRule, DecisionRule, SegmentShift, Thresholds
 from tests.formats.write import HELD, MODELS, VALUES, answers, predictions, rows, write
 from tests.serving.models import served
 
 HERE = Path(__file__).parent
 VERSIONS = sorted((path.parent.name for path in HERE.glob("*/expected.json")), key=parse_version)
 EACH = pytest.mark.parametrize("version", VERSIONS)
-KINDS = {kind.__name__: kind for kind in (Thresholds, DecisionRule, SegmentShift, LogOddsShift)}
-KINDS["DelayDistribution"] = DelayDistribution
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        Thresholds,
+        DecisionRule,
+        ActionRule,
+        SegmentShift,
+        LogOddsShift,
+        DelayDistribution,
+    )
+}
 CLOSE = 1e-6
 """A booster of another version may add up its trees, in float32, in another order."""
 
 
 def kind_of(name: str) -> Any:
-    return KINDS.get(name) or getattr(import_module("gbdt_objectives.estimators"), name)
+    room = "calibration" if name.endswith("Calibrator") else "estimators"
+    return KINDS.get(name) or getattr(import_module(f"gbdt_objectives.{room}"), name)
 
 
 def same(found: Any, wanted: Any) -> None:

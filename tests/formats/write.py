@@ -27,7 +27,7 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.experimental import DelayDistribution
 from gbdt_objectives.priors import LogOddsShift
-from gbdt_objectives.thresholds import DecisionRule, SegmentShift, Thresholds
+from gbdt_objectives.thresholds import ActionRule, DecisionRule, SegmentShift, Thresholds
 
 LGB: dict[str, Any] = {"n_estimators": 3, "num_leaves": 4, "n_jobs": 1, "verbose": -1}
 XGB: dict[str, Any] = {"n_estimators": 3, "max_depth": 2, "n_jobs": 1}
@@ -116,6 +116,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "DecisionRule": lambda: DecisionRule(
         [1.0, 2.0, 1.5], [0.0, 0.25, 0.1], WORDS, 1.25, [0.2, -0.3, 0.1], 0.03, 0.01
     ),
+    "ActionRule": lambda: ActionRule(
+        [[0.0, 2.5], [1.0, 2.0], [50.0, 3.0]], ["pass", "review"], WORDS, [0.0, 0.5], 0.25
+    ),
     "SegmentShift": lambda: SegmentShift(["east", "west"], [0.25, -0.25], shrinkage=4.0),
     "LogOddsShift": lambda: LogOddsShift([0.0, 0.5, -1.5]),
     "DelayDistribution": lambda: DelayDistribution(
@@ -138,9 +141,9 @@ def answers(name: str, value: Any) -> Any:
         return value(np.arange(8)).tolist()
     if name == "Thresholds":
         return value.apply(at).tolist()
-    if name in ("DecisionRule", "TemperatureCalibrator"):
+    if name in ("ActionRule", "DecisionRule", "TemperatureCalibrator"):
         p = np.column_stack([at / 2, at / 2, 1 - at])
-        return (value.apply if name == "DecisionRule" else value.predict)(p).tolist()
+        return (value.predict if name == "TemperatureCalibrator" else value.apply)(p).tolist()
     return value.predict(3 * at if name == "ThresholdClassifier" else at).tolist()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -577,7 +578,8 @@ def kappa_reference(
         def c(j: Any, x: Any) -> Any:
             """The cubic piece, as scipy's own coefficients have it."""
             k = min(int(mp.floor(x)), K - 2)
-            return mp.polyval([real(v) for v in curves[int(j)].c[:, k]], x - k)
+            coefficients, t = curves[int(j)].c[:, k], x - k
+            return reduce(lambda total, v: total * t + real(v), coefficients, mp.mpf(0))
 
     def g(x: Any) -> Any:
         return sum(q * c(j, x) for j, q in enumerate(pi) if q)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.fuzz import (
+    actions as a,
     calibration as c,
     evaluation as e,
     metrics as m,
@@ -93,8 +94,13 @@ TABLE = (
           t.optimize_reference, share=0.5),
     Check("thresholds.optimize_thresholds constraints", t.draw_limited, t.limited,
           t.limited_reference, ("y_true", "score", "sample_weight"), W, share=2, may_warn=True),
+    Check("thresholds.optimize_multilabel_thresholds", t.draw_tags, t.tags, t.tags_reference,
+          ("y_true", "score", "sample_weight"), W),
     Check("thresholds.apply_thresholds", t.draw_apply, t.apply, t.apply_reference, ("score",)),
     Check("thresholds.decide", t.draw_decide, t.decide, t.decide_reference),
+    Check("thresholds.decide actions", a.draw_actions, a.actions, a.actions_reference),
+    Check("thresholds.optimize_actions", a.draw_priced, a.priced, a.priced_reference,
+          covers=("thresholds.ActionRule",)),
     Check("thresholds.optimize_decisions", t.draw_rule, t.rule, t.rule_reference,
           covers=("thresholds.DecisionRule",)),
     Check("thresholds.ThresholdStatistics", t.draw_statistics, t.statistics,

@@ -397,6 +397,45 @@ def limited_reference(
     return {"values": holds, "again": holds}
 
 
+# optimize_multilabel_thresholds
+
+
+def draw_tags(draw: Draw) -> Arguments:
+    n, L = draw.between(1, 6), draw.between(2, 3)
+    score = np.stack([draw.scores(n).astype(float) for _ in range(L)], axis=1)
+    return {
+        "y_true": np.stack([draw.positions(n, 2) for _ in range(L)], axis=1), "score": score,
+        "beta": draw.of([0.5, 1, 2]), "sample_weight": draw.calm_weights(n),
+    }  # fmt: skip
+
+
+def tags(y_true: Any, score: Any, beta: float, sample_weight: Any) -> Any:
+    return thresholds.optimize_multilabel_thresholds(
+        y_true, score, beta=beta, sample_weight=sample_weight
+    )
+
+
+def tags_reference(y_true: Any, score: Any, beta: float, sample_weight: Any) -> Any:
+    """Every cut of every label with every other."""
+    w = [Fraction(1)] * len(y_true) if sample_weight is None else fractions(sample_weight)
+    b2, columns = fraction(beta) ** 2, range(y_true.shape[1])
+    P = sum(v * int(k) for v, row in zip(w, y_true.tolist(), strict=True) for k in row)
+    if not P:
+        raise Outside("y_true")
+
+    def value(t: Any) -> Fraction:
+        given = [(score[:, j] >= t[j]).tolist() for j in columns]
+        hits = [v * g * int(k) for j in columns
+                for v, g, k in zip(w, given[j], y_true[:, j].tolist(), strict=True)]  # fmt: skip
+        alerts = [v * g for j in columns for v, g in zip(w, given[j], strict=True)]
+        return (1 + b2) * sum(hits) / (b2 * P + sum(alerts))
+
+    every = itertools.product(*([*np.unique(score[:, j]).tolist(), math.inf] for j in columns))
+    best = max(value(t) for t in every)
+    near = Fraction(1, 10**12)  # of sums in another order
+    return Holds(f"thresholds of F {float(best)!r}", lambda found: value(found) >= best - near)
+
+
 # apply_thresholds
 
 

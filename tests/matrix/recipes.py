@@ -145,24 +145,27 @@ CELLS = {
     "rates": "negative_keep_rate",
     "by class": "class_keep_rates train_prior target_prior prior",
     "classes": "labels",
-    "costs": "matrix",
+    "costs": "matrix costs",
     "cuts": "",
 }
 """Parameters of each kind."""
 KIND = {name: kind for kind, names in CELLS.items() for name in names.split()}
 OF_ROWS = {name for kind in list(CELLS)[:9] for name in CELLS[kind].split()}
 """Parameters that have a value for each row."""
+HAVE_INVERSE = "Beta", "Intercept", "Logit", "Spline"
 KIND_OF_ONE = {
     "apply_thresholds": {"thresholds": "cuts"}, "Thresholds": {"values": "cuts"},
     "empirical_probability": {"counts": ""},  # of classes, in any shape
     "optimize_thresholds.to_sql": {"score": ""},  # the name of a column
+    "optimize_multilabel_thresholds": {"y_true": "", "score": ""},  # a column for each label
+    **{f"{kind}Calibrator.inverse": {"probability": ""} for kind in HAVE_INVERSE},  # no rows
 }  # fmt: skip
 """What parameters are at one callable."""
 
 PLAIN = {
     name for line in (
-        "alpha api average ax beta bias booster calibrate calibrator check_rows clip",
-        "confidence_level constraints correction cost cv data_name decimals delta denominator",
+        "actions alpha api average ax beta bias booster calibrate calibrator capacity check_rows",
+        "clip confidence_level constraints correction cost cv data_name decimals delta denominator",
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
         "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
@@ -221,6 +224,7 @@ NEEDS = {
     "base_margin_val": ("X_val", "y_val", "base_margin"),
     "y_out": ("probability_out",), "probability_out": ("y_out",),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
+    "decide.groups": ("costs", "capacity"), "optimize_actions.groups": ("capacity",),
     "apply_thresholds": ("labels",), "imbalance_shift": ("X", "y"),
     **{f"CatBoost{kind}.{method}": ("y",) for kind in ("Classifier", "Regressor")
        for method in ("fit", "score")},
@@ -246,6 +250,10 @@ OWN: dict[str, dict[str, Any]] = {
     "Thresholds": {"values": lambda task: [k + 0.5 for k in task.classes[1:]]},
     "LogOddsShift": {"values": in_order}, "check_objective": {"sample_weight": 1 + POSITION % 2},
     "empirical_probability": {"counts": lambda task: np.bincount(task.y)},
+    **{f"{kind}Calibrator.inverse": {"probability": 0.3} for kind in HAVE_INVERSE},
+    "optimize_multilabel_thresholds": {
+        "y_true": np.stack([POSITION % 2, POSITION % 3 == 0], axis=1) * 1,
+        "score": np.stack([SCORE, -SCORE], axis=1)},
 }  # fmt: skip
 """What one callable gets under a name."""
 
@@ -273,7 +281,8 @@ def values(task: Task) -> dict[str, Any]:
         "negative_keep_rate": 0.5, "class_keep_rates": {k: 1.0 if k else 0.5 for k in classes},
         "train_prior": (np.bincount(y) / N).tolist(), "prior": (np.bincount(y) / N).tolist(),
         "target_prior": dict.fromkeys(classes, 1 / K), "labels": classes,
-        "matrix": np.abs(np.subtract.outer(classes, classes)) * 1.0,
+        **dict.fromkeys(("matrix", "costs"), np.abs(np.subtract.outer(classes, classes)) * 1.0),
+        "capacity": {classes[-1]: 3},
         "thresholds": [k + 0.5 for k in classes[1:]],
         # plain ones that must be given
         "booster": booster(), "model": model(), "estimator": estimator(task.is_graded),
@@ -533,8 +542,10 @@ NOT_TRIED = {
         "evaluation.Performance*", "evaluation.ThresholdCrossValidation",
         "experimental.DelayDistribution", "experimental.SegmentRepair", "plotting.*Display",
         "plotting.ReliabilityCurve", "priors.PriorEstimate", "priors.PriorShiftTest",
-        "thresholds.DecisionRule", "thresholds.SegmentShift", "thresholds.ThresholdStatistics",
+        "thresholds.ActionRule", "thresholds.DecisionRule", "thresholds.SegmentShift",
+        "thresholds.ThresholdStatistics",
     ), RESULT),
+    "thresholds.optimize_actions().apply(costs=)": "the rule has its own",
     **{f"objectives.{name}*": "for authors of losses, who give it rows or margins that are checked"
        for name in ("Interval", "Link", "Rows")},
     "objectives.objective_from_loss().*": "jax compiles a loss in each call, and the objective is "

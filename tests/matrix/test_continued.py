@@ -133,6 +133,8 @@ def is_the_librarys(row: Row, way: Way, transform: str) -> bool:
     return single and row.objective.outputs > 1
 
 
+# each link is trained on in each other one
+@pytest.mark.filterwarnings("ignore:.*has margins that are")
 @pytest.mark.parametrize("transform", EARLIER)
 @pytest.mark.parametrize("row", ROWS, ids=repr)
 def test_a_continued_training_starts_where_the_earlier_model_ended(row, transform) -> None:

@@ -78,6 +78,7 @@ def costly_loss(y, f, w, *, cost):
     return float(cost @ (f - y) ** 2 / 2)
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # the function has no start of its own
 @pytest.mark.parametrize(
     "objective",
     [

@@ -325,13 +325,16 @@ def test_training_refuses_a_loss_that_ignores_the_weights(train) -> None:
         train(obj, np.full(N, 2.0))
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at")  # the libraries start at 0
 @pytest.mark.parametrize(
     ("train", "loss"),
-    zip(
-        [*TRAININGS, *TRAININGS],
-        [cauchy, absolute, log_squared_error_loss, Power(1.5)],
-        strict=True,
-    ),
+    [
+        *zip(
+            [*TRAININGS, *TRAININGS],
+            [cauchy, absolute, log_squared_error_loss, Power(1.5)],
+            strict=True,
+        )
+    ],
 )
 def test_the_remedy_trains(train, loss, capfd) -> None:
     found = train(go.objective_from_loss(loss, hessian="constant", intercept=0.5))

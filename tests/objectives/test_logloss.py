@@ -121,6 +121,8 @@ def test_equal_rates_by_row_are_one_rate() -> None:
 
 
 # a rate of .9999999999999999 rounds some to 1, by chance in the rows with label 1 alone: refused
+# positives are not rare here
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of")
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), least=st.floats(1e-12, 0.999))
 def test_intercept_of_rates_by_row_has_least_loss(seed: int, weighted: bool, least: float) -> None:
     rng = np.random.default_rng(seed)

@@ -243,6 +243,19 @@ def decisions(page: Page) -> None:
     )
 
 
+@DECIDE.check
+def action_costs(page: Page) -> None:
+    found = results("action_costs").set_index(["way", "data"])
+    row, cut = (found.cost[way] for way in ("decide, costs by row", "one cut"))
+    percent, own = 100 * (1 - row / cut), found.loc["decide, costs by row"]
+    clear = (own.less_than_cut > 2 * own.error_cut).sum()
+    page.says(
+        f"On {word(len(own))} data sets, costs of each row cost {percent.min():.0f} to "
+        f"{percent.max():.0f} % less than one cut. Only {word(clear)} of the differences is clear"
+    )
+    page.holds((own.less_than_peer.abs() < 2 * own.error_peer).all(), "empulse is as good")
+
+
 # docs/nominal.md
 
 

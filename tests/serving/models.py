@@ -26,7 +26,7 @@ from gbdt_objectives.calibration import (
     LogitCalibrator,
     TemperatureCalibrator,
 )
-from gbdt_objectives.thresholds import DecisionRule, Thresholds
+from gbdt_objectives.thresholds import ActionRule, DecisionRule, Thresholds
 from tests.contract import CALIBRATORS
 
 ROWS, NEW_ROWS = 400, 450
@@ -394,6 +394,12 @@ BOOSTERS: dict[str, dict[str, Any]] = {
     "rule": {
         "ours": SOFTMAX, "labels": [0, 1, 2],
         "thresholds": DecisionRule([1, 2, 1.5], [0, 0.3, 0.1], WORDS[:3], 1.4, [0.2, -0.3, 0.1]),
+    },
+    "actions": {
+        "ours": SOFTMAX, "labels": [0, 1, 2],
+        "thresholds": ActionRule(
+            [[0.1, 2], [1.5, 0.3], [0.7, 1.1]], ["wait", "act"], [0, 1, 2], [0, 0.05]
+        ),
     },
     "rule-of-two": {
         "ours": go.weighted_logloss_objective(0.5), "kind": "array",

@@ -186,9 +186,10 @@ def changed_is_noticed(folder: Path, document: dict[str, Any]) -> None:
     path = folder / "model.json"
     original = path.read_bytes()
     if document["thresholds"] is not None:
-        name, first = ("costs", -9) if "costs" in document["thresholds"] else ("thresholds", "-inf")
+        known = [name for name in ("prices", "costs") if name in document["thresholds"]]
+        name, first = (known[0], -9) if known else ("thresholds", "-inf")
         count = len(document["thresholds"][name])
-        others = [9 if name == "costs" else first] * (count - 1)
+        others = [9 if known else first] * (count - 1)
         changed = {**document["thresholds"], name: [first, *others]}
         path.write_text(json.dumps({**document, "thresholds": changed}), "utf-8")
         status, _ = run_script(folder, "--check")

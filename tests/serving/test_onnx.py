@@ -31,16 +31,19 @@ from gbdt_objectives import (
     calibration,
     focal_objective,
     log_odds_shift,
+    objective as make_objective,
     ordinal_logit_objective,
     qwk_objective,
     serving,
 )
 from gbdt_objectives._steps import formulas
 from gbdt_objectives.adapters import lightgbm as on_lgb, xgboost as on_xgb
+from gbdt_objectives.adapters.xgboost.parameters import holds_vectors
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import Thresholds
 from tests.cases import each
 from tests.contract import CALIBRATORS
+from tests.matrix.tables import of_classes
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -203,6 +206,29 @@ def test_a_float32_input_is_the_rounded_table(tmp_path):
     assert session.get_inputs()[0].type == "tensor(float)"
     found = outputs(session, X.astype(np.float32))["score"]
     np.testing.assert_allclose(found, model.predict(X.astype(np.float32).astype(float)), rtol=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not holds_vectors({}), reason="XGBoost 3.2")
+def test_vector_leaves_are_a_tree_for_each_class(tmp_path):
+    """Of one kind, of both in one model, and of a single split or none."""
+    data = xgb.DMatrix(X, grade, nthread=1)
+    objective = make_objective(of_classes, link="softmax", outputs=4)
+    vector = {"multi_strategy": "multi_output_tree", "nthread": 1, "max_depth": 4}
+    scalar = {**vector, "multi_strategy": "one_output_per_tree"}
+    train = partial(on_xgb.train, data=data, num_boost_round=5, objective=objective)
+    models = {
+        "vector": train(vector), "vector, then numbers": train(scalar, xgb_model=train(vector)),
+        "numbers, then vector": train(vector, xgb_model=train(scalar)),
+        "forest": train({**vector, "num_parallel_tree": 3, "subsample": 0.5}),
+        "one split": train({**vector, "max_depth": 1}), "no split": train({**vector, "gamma": 1e6}),
+    }  # fmt: skip
+    for name, model in models.items():
+        (tmp_path / name).mkdir()
+        found = outputs(written(model, tmp_path / name, dtype="float64"), X)
+        p = model.predict(data)  # XGBoost adds up its trees in float32
+        np.testing.assert_allclose(found["probabilities"], p, rtol=2e-5, atol=2e-6, err_msg=name)
+        assert name == "no split" or np.ptp(p, axis=0).min() > 0.05
 
 
 # Categories and segments.

@@ -8,6 +8,7 @@ from tests.calibration import checks
 from tests.strangers.histogram import HistogramCalibrator
 
 
+@pytest.mark.filterwarnings("ignore:the rate drops rows of")  # the rate is of either class
 @pytest.mark.parametrize("check", checks.CHECKS)
 def test_it_keeps_the_contract(check) -> None:
     check(HistogramCalibrator())

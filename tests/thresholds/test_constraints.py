@@ -17,7 +17,8 @@ from sklearn.metrics import precision_score, recall_score
 from gbdt_objectives import ThresholdClassifier, apply_thresholds, optimize_thresholds
 from gbdt_objectives.metrics import cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics
-from gbdt_objectives.thresholds.constraints import Limits, ShareTest
+from gbdt_objectives.thresholds.constraints import Limits, ShareTest, by_block, goodness, keeps
+from gbdt_objectives.thresholds.rows import ScoredRows
 from tests.cases import each, refusals_of
 
 PROFIT = cost_metric([[0, 2], [0, -10]])
@@ -276,6 +277,8 @@ def test_the_first_test_follows_from_the_bound_and_the_rate(x, rate, start):
     assert Limits((), 0.9, 5).start(x, rate) == 5
 
 
+# positives are not rare here
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of")
 @each("seed", range(4))
 @each("first", [None, 0, 2, 30])
 @each(("x", "rate", "usual"), [(0.5, 1.0, 10), (0.8, 1.0, 4), (0.5, 0.2, 4)])
@@ -574,6 +577,7 @@ def test_what_more_rows_cannot_do(x, y, first, says):
     assert says in refusal(y, -np.arange(len(y)), **options)
 
 
+@pytest.mark.filterwarnings("ignore:every row gets the class")  # which is the best of some samples
 def test_a_later_start_and_more_rows_find_a_precision_near_the_bound():
     y = np.tile([1, 0, 1, 0, 1, 0, 1, 1, 0, 1], 300)
     options = {"constraints": {"precision": 0.5}}
@@ -733,3 +737,34 @@ def test_levels_in_pieces() -> None:
     own = np.arange(len(y)) // 30
     grouped = ThresholdClassifier(**OPTIONS).fit(score, y, groups=own).thresholds_
     assert float(grouped) == float(optimize_thresholds(y, score, groups=own, **OPTIONS))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_classes_are_sorted_as_by_an_argsort(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    for decimals in (1, 12):  # with ties, and without
+        score = rng.normal(size=3000).round(decimals).astype(dtype)
+        score[:3] = -0.0, 0.0, np.inf
+        y = rng.integers(0, 2, 3000).astype(np.int8)
+        rows = ScoredRows.sort(score, y, None, np.arange(2))
+        order = np.argsort(score, kind="stable")
+        assert np.array_equal(rows.score, score[order])
+        assert (rows.score.dtype, rows.position.dtype) == (dtype, np.int8)
+        cuts = np.append(0, np.flatnonzero(np.diff(score[order])) + 1)  # before each distinct score
+        for k, below in enumerate(rows.class_curve.C):
+            truth = [np.count_nonzero(y[order][:cut] == k) for cut in [*cuts, 3000]]
+            assert np.array_equal(below, truth)
+
+
+def test_many_cuts_are_looked_at_in_blocks() -> None:
+    """The values of 300,001 cuts, three blocks, are those of all at once, to the bit."""
+    rng = np.random.default_rng(0)
+    share = np.linspace(0, 1, 300_001)  # of the second class
+    C = np.cumsum(rng.random((2, 300_001)) < [1 - share, share], axis=1).astype(float)
+    for name, bound in (("precision", 0.7), ("recall", 0.5), ("matthews", 0.3)):
+        metric = threshold_metric(name)
+        whole = keeps(metric, bound, C)
+        assert 0 < whole.sum() < len(whole)
+        assert np.array_equal(by_block(lambda c, m=metric, x=bound: keeps(m, x, c), C), whole)
+        value = by_block(lambda c, m=metric: goodness(m, c), C)
+        assert np.array_equal(value, goodness(metric, C))

@@ -67,6 +67,7 @@ def test_weight_is_repetition() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:probability is 0 or 1 in every row")  # the rows are certain
 @each("metric", [*METRICS, "matthews"])
 def test_certain_rows_get_their_class(metric) -> None:
     y = np.random.default_rng(1).integers(0, 4, 50)

@@ -158,6 +158,7 @@ def test_search_takes_nan_as_worst():
     assert (apply_thresholds(small, thresholds) == y).mean() > 0.45
 
 
+@pytest.mark.filterwarnings("ignore:no row gets the class")  # one start is not enough
 def test_more_starts_are_never_worse_and_repeatable():
     y, score = sample(200)
     score = 100 * score  # half-integers are far off this scale
@@ -239,6 +240,7 @@ def test_a_metric_of_classes_that_is_no_ratio_is_searched() -> None:
         optimize_thresholds(y, score, metric=LowestRecall(), method="exact")
 
 
+@pytest.mark.filterwarnings("ignore:score holds nothing but labels")  # it does, turned round
 def test_rounding_that_is_no_better_than_one_class_is_said() -> None:
     y = np.array([0, 1, 2] * 20)
     with pytest.warns(UserWarning, match="rounded scores is not above 0: rounding fits nothing"):

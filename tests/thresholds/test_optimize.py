@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, make_scorer
+from sklearn.metrics import accuracy_score, f1_score, fbeta_score, make_scorer
 
 from gbdt_objectives.metrics import (
     cost_metric,
@@ -13,8 +16,12 @@ from gbdt_objectives.metrics import (
     kappa_cost_metric,
     qwk_metric,
 )
-from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-from tests.cases import each, refusals, refused
+from gbdt_objectives.thresholds import (
+    apply_thresholds,
+    optimize_multilabel_thresholds,
+    optimize_thresholds,
+)
+from tests.cases import each, refusals, refusals_of, refused
 from tests.thresholds.reference import kappa, sample
 
 METHODS = ("exact", "plugin", "nelder-mead")
@@ -148,6 +155,7 @@ def test_label_prior_zero_means_that_the_rows_do_not_exist():
     )
 
 
+@pytest.mark.filterwarnings("ignore:no row gets the class")  # the scores do not reach every class
 @pytest.mark.slow
 def test_simulated_table():
     """Facts, section 5, first row: 4 equal classes, correlation 0.5, 100 rows, 30 draws.
@@ -408,4 +416,49 @@ test_refusals = refusals(
     (lambda: optimize_thresholds(
         Y, S, metric=kappa_cost_metric([[0, 0, 1], [1, 0, 1], [1, 0, 0]]), method="exact"
      ), "position 1 costs nothing"),
+)  # fmt: skip
+
+
+# several labels
+
+
+@each("weighted", [False, True])
+def test_thresholds_of_several_labels_have_the_best_micro_f(weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    for beta in (0.5, 1.0, 2.0) * 10:
+        y, score = rng.integers(0, 2, (6, 3)), rng.integers(0, 4, (6, 3)) / 4
+        y[0, 0] = 1
+        w = rng.integers(1, 4, 6) if weighted else None
+
+        def micro(t, y=y, score=score, w=w, beta=beta) -> float:
+            given = (score >= np.array(t)).astype(int)
+            return fbeta_score(
+                y, given, beta=beta, average="micro", sample_weight=w, zero_division=0
+            )
+
+        found = optimize_multilabel_thresholds(y, score, beta=beta, sample_weight=w)
+        every = itertools.product(*([*np.unique(s), np.inf] for s in score.T))
+        assert micro(found) == pytest.approx(max(map(micro, every)), abs=1e-12)  # sums in two ways
+
+
+def test_a_label_without_rows_is_given_to_none_and_rows_of_weight_0_do_not_count() -> None:
+    y, score = [[1, 0], [0, 0], [1, 0]], [[0.9, 0.8], [0.4, 0.9], [0.5, 0.1]]
+    found = optimize_multilabel_thresholds(y, score)
+    np.testing.assert_allclose(found, [0.45, np.inf])
+    found = optimize_multilabel_thresholds(y, score, sample_weight=[1, 1, 0])
+    np.testing.assert_allclose(found, [0.65, np.inf])
+
+
+LABELS, SCORES = [[1, 0], [0, 1]], [[0.9, 0.8], [0.4, 0.9]]
+
+
+test_bad_columns_of_labels_are_refused = refusals_of(
+    optimize_multilabel_thresholds,
+    (LABELS, [[0.9, 0.8]], "score must have the shape of y_true"),
+    (pd.DataFrame(LABELS, columns=["a", "b"]), pd.DataFrame(SCORES, columns=["b", "a"]),
+     "the columns of score, .*, would be read as"),
+    (SCORES, LABELS, r"y_true must be 0 \(negative\) or 1 \(positive\)"),
+    ([[0, 0], [0, 0]], SCORES, "y_true holds no 1"),
+    (LABELS, [[0.9, np.nan], [0.4, 0.9]], "score must be finite"),
+    ([0, 1], [0.1, 0.9], "for one label use optimize_thresholds"),
 )  # fmt: skip

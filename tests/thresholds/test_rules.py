@@ -23,6 +23,7 @@ from sklearn.model_selection import cross_val_predict
 from gbdt_objectives import decide
 from gbdt_objectives.metrics import cost_metric
 from gbdt_objectives.thresholds import DecisionRule, optimize_decisions
+from gbdt_objectives.thresholds.decisions import choose_by_column
 from tests.cases import each, refused
 
 EXACT = ("macro_f1", "kappa", "macro_recall", "g_mean")
@@ -328,3 +329,13 @@ def test_apply_refuses(probability) -> None:
 def test_what_is_missing_is_described_without_the_markup_of_docstrings() -> None:
     with pytest.raises(TypeError, match="any that decide takes for two classes"):
         optimize_decisions(np.full((4, 3), 1 / 3))  # type: ignore[call-arg]
+
+
+def test_many_rows_are_decided_a_class_at_a_time() -> None:
+    """Blocks and ties included: the first of the greatest wins."""
+    rng = np.random.default_rng(0)
+    P = rng.integers(1, 5, (30_000, 10)) / 8.0
+    a, c = rng.integers(1, 3, 10) / 2.0, rng.integers(0, 2, 10) / 4.0
+    truth = (P * a - c).argmax(axis=1)
+    assert (np.sort(P * a - c, axis=1)[:, -1] == np.sort(P * a - c, axis=1)[:, -2]).any()
+    assert np.array_equal(choose_by_column(np.ascontiguousarray(P.T), a, c), truth)

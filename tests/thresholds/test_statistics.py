@@ -86,6 +86,7 @@ def test_bins_that_separate_all_scores_lose_nothing():
     assert binned.thresholds() == pytest.approx(optimize_thresholds(y, score, sample_weight=w))
 
 
+@pytest.mark.filterwarnings("ignore:no row gets the class")  # scores are drawn at random
 @each("seed", range(5))
 @each("bins", [2, 5, 20, 200])
 @each("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])

@@ -72,10 +72,11 @@ class RowWise(Called):
         if isinstance(loss, FunctionLoss):  # which applies the weights itself
             found[:, 0], found[:, 1] = loss.of_part(y, f, w)
             return np.negative(found, out=found)
-        found[:, 0], found[:, 1] = loss.gradient_hessian(y, f, None, np)
+        down = -1.0 if w is None else -w
+        for k, derivative in enumerate(loss.gradient_hessian(y, f, None, np)):
+            np.multiply(derivative, down, out=found[:, k])
         if not np.isfinite(found).all():
             self.objective.gradient_hessian(y, f, w)  # says what is wrong
-        found *= -1.0 if w is None else -w[:, np.newaxis]
         return found
 
 

@@ -3,6 +3,7 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
@@ -28,7 +30,13 @@ from gbdt_objectives.adapters._arguments import (
     documented,
     refuse_parameters,
 )
-from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import (
+    OpenLibrary,
+    Trees,
+    is_plain_table,
+    predicts_by,
+    read_once,
+)
 from gbdt_objectives.adapters._train import StartedObjective, may_change_data
 from gbdt_objectives.adapters.lightgbm import _train, intercept
 from gbdt_objectives.adapters.lightgbm._train import ALIASES, INSTEAD, ignored, names_in, read_call
@@ -125,6 +133,7 @@ class Fitting(_estimators.Fitting):
                 one.name, one.value, _ = answer
             return answer
 
+        vars(reported)["__signature__"] = signature(reported)  # LightGBM asks in each round
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         rendered[self.metrics.index(metric)] = reported
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
@@ -211,6 +220,20 @@ def knows_objective(name: str) -> bool:
     except lgb.basic.LightGBMError as error:  # also of one that lacks a parameter here
         return "Unknown objective" not in str(error)
     return True
+
+
+def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters copy."""
+    n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+
+    def find(field: bytes) -> tuple[int, int | None]:
+        at = ctypes.byref(n), ctypes.byref(address), ctypes.byref(kind)
+        get = lgb.basic._LIB.LGBM_DatasetGetField  # type: ignore[attr-defined]
+        failed = get(dataset._handle, field, *at) or kind.value != 0  # float32
+        return -1 if failed else n.value, address.value
+
+    known = type(dataset) is lgb.Dataset and dataset._handle is not None
+    return known and getattr(booster, "_network", None) is False and are_still(y, w, find)
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
@@ -376,11 +399,10 @@ HARMLESS = {"verbose", "verbosity"}
 
 def predict_rows(model: Any, X: Any) -> Any:
     """By the booster, where the estimator would ask it for the same: few rows of plain numbers."""
-    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
     if (
-        not (is_plain and 0 < len(X) <= FEW_ROWS)
-        or type(model).predict is not lgb.LGBMModel.predict
-        or model._other_params.keys() - HARMLESS
+        not (is_plain_table(X) and len(X) <= FEW_ROWS)
+        or not predicts_by(model, lgb.LGBMModel.predict, LGBMRegressor.predict)
+        or not HARMLESS.issuperset(model._other_params)
         or X.shape[1] != model.n_features_
     ):
         return model.predict(X)
@@ -390,7 +412,7 @@ def predict_rows(model: Any, X: Any) -> Any:
 LIBRARY = OpenLibrary(
     **vars(LIGHTGBM),
     # calls
-    evaluated_as=evaluated_as, read_call=read_call,
+    evaluated_as=evaluated_as, read_call=read_call, still_has=still_has,
     measured=lambda seen: [result[1] for result in seen.get("ret", ())],
     # training
     data=lgb.Dataset, instead=INSTEAD, stops=_train.StopEarly,

@@ -371,14 +371,16 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike, mark: str = "") -> x
     if not (np.abs(target) < np.finfo(np.float32).max).all():
         raise ValueError(f"delta = {delta!r} moves the margin beyond XGBoost's float32")
     moved = booster.copy()
-    if len(before) == 1:
+    grown = {"booster": learner["gradient_booster"]["name"]}
+    if len(before) == 1 or parameters.holds_starts(grown):
         base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
         if OF_XGBOOST[name] is LOGIT:
             p = LOGIT.inverse(LOGIT.forward(base_score) + target - before)
             base_score = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         else:  # it is a margin
             base_score = base_score + target - before
-        moved.set_param({"base_score": float(base_score[0])})  # XGBoost ignores it in load_config
+        start: Any = base_score.tolist()  # XGBoost ignores it in load_config
+        moved.set_param({"base_score": start if len(start) > 1 else start[0]})
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
@@ -484,15 +486,24 @@ def _first_margin(booster: xgb.Booster) -> Array:
     return np.asarray(margin, np.float64).ravel()
 
 
-def trees_of(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float] | None]:
-    """Trees or weights of a gradient_booster, and what dropout multiplies each tree by."""
+def trees_of(
+    booster: dict[str, Any], *, vectors: bool = False
+) -> tuple[dict[str, Any], list[float] | None]:
+    """Trees or weights of a gradient_booster, and what dropout multiplies each tree by.
+    ``vectors``: whether leaves may hold a number for each output, as XGBoost 3.2 writes them."""
     model = booster.get("gbtree", booster)["model"]  # before XGBoost 3.3, dart wraps a gbtree
-    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in model.get("trees", ())):
+    of_vectors = [tree for tree in model.get("trees", ()) if count_numbers(tree) > 1]
+    if not all(vectors and "leaf_weights" in tree for tree in of_vectors):
         raise ValueError(
             "the booster has vector leaves (multi_output_tree): train it with "
             "multi_strategy='one_output_per_tree'"
         )
     return model, booster.get("weight_drop") or model.get("weight_drop")  # from XGBoost 3.4 on
+
+
+def count_numbers(tree: dict[str, Any]) -> int:
+    """How many numbers a leaf holds."""
+    return max(1, int(tree["tree_param"]["size_leaf_vector"]))
 
 
 def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:

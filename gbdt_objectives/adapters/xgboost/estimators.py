@@ -3,6 +3,7 @@ its functions and tables, and what its boosters say when they call."""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,12 +16,19 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, column_names, shown
+from gbdt_objectives._checks.arrays import are_still
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._arguments import CLASSIFIER, QWK, REGRESSOR, documented
-from gbdt_objectives.adapters._models import OpenLibrary, Trees, read_once
+from gbdt_objectives.adapters._models import (
+    OpenLibrary,
+    Trees,
+    is_plain_table,
+    predicts_by,
+    read_once,
+)
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters
 from gbdt_objectives.adapters.xgboost._train import OF_XGBOOST, RAW, UNDER_OURS
@@ -249,6 +257,18 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
+def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
+    """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
+    n, address = ctypes.c_uint64(), ctypes.c_void_p()
+
+    def find(field: bytes) -> tuple[int, int | None]:
+        at = ctypes.byref(n), ctypes.byref(address)
+        failed = xgb.core._LIB.XGDMatrixGetFloatInfo(matrix.handle, field, *at)
+        return -1 if failed else n.value, address.value
+
+    return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and are_still(y, w, find)
+
+
 def check_start(log_odds: float) -> None:
     if abs(log_odds) > _train.MOST_LOG_ODDS:
         raise ValueError(
@@ -380,21 +400,49 @@ def restore(
     return model
 
 
+def predict_rows(model: Any, X: Any) -> Any:
+    """By the booster, with the arguments that the estimator would pass it, but quicker."""
+    if (
+        not is_plain_table(X)
+        or not predicts_by(model, xgb.XGBModel.predict, XGBRegressor.predict)
+        or model.booster == "gblinear"
+        or model.device not in (None, "cpu")
+    ):
+        return model.predict(X)
+    booster = model.get_booster()
+    best = booster.attr("best_iteration")
+    rounds = (0, 0 if best is None else int(best) + 1)
+    return booster.inplace_predict(X, iteration_range=rounds, missing=model.missing)
+
+
 def read_trees(booster: xgb.Booster) -> Trees:
     """XGBoost's: x < threshold in float32, and a category of the set goes to the right."""
     learner = json.loads(booster.save_raw("json"))["learner"]
-    model, drop = _train.trees_of(learner["gradient_booster"])
+    model, drop = _train.trees_of(learner["gradient_booster"], vectors=True)
     if "trees" not in model:
         raise ValueError("the model is booster='gblinear', which has no trees: export a folder "
                          "with serving.export, or train booster='gbtree'")  # fmt: skip
     found = Trees(base_margin(booster, learner), is_float32=True)
     for k, tree in enumerate(model["trees"]):
         weight = float(np.float32(drop[k])) if drop else 1.0
-        found.add(int(model["tree_info"][k]), nodes_of(tree, weight), 0)
+        first, K = int(model["tree_info"][k]), _train.count_numbers(tree)
+        for output in range(K):
+            leaves = leaves_of(tree, output, K)
+            found.add(first + output, nodes_of(tree, leaves, weight), 0)
     return found
 
 
-def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
+def leaves_of(tree: dict[str, Any], output: int, K: int) -> Array:
+    """The leaf's number at the place of each of its nodes; a vector leaf has its row there."""
+    if K == 1:
+        return np.asarray(tree["split_conditions"], np.float32)
+    vectors = np.asarray(tree["leaf_weights"], np.float32).reshape(-1, K)
+    rows = np.where(np.equal(tree["left_children"], -1), tree["right_children"], 0)
+    leaves: Array = vectors[rows, output]
+    return leaves
+
+
+def nodes_of(tree: dict[str, Any], leaves: Array, weight: float) -> dict[Any, Any]:
     values = np.float32(tree["split_conditions"]).astype(float).tolist()
     names = ("categories_nodes", "categories_segments", "categories_sizes")
     sets = {
@@ -407,7 +455,7 @@ def nodes_of(tree: dict[str, Any], weight: float) -> dict[Any, Any]:
         k = waiting.pop()
         left, right = int(tree["left_children"][k]), int(tree["right_children"][k])
         if left == -1:
-            nodes[k] = values[k] * weight
+            nodes[k] = float(leaves[k]) * weight
             continue
         feature, to_left = int(tree["split_indices"][k]), bool(tree["default_left"][k])
         nodes[k] = (feature, Trees.LT, values[k], to_left, (left, right))
@@ -431,7 +479,7 @@ LIBRARY = OpenLibrary(
     **vars(XGBOOST),
     # calls; its booster has the name and the columns of an earlier model
     trained_as=trained_as, start_is_told=start_is_told, evaluated_as=evaluated_as,
-    read_call=read_call, note=note,
+    read_call=read_call, note=note, still_has=still_has,
     # training
     data=xgb.DMatrix, instead=parameters.INSTEAD, parses_names=True, stops=STOPPING,
     stop=lambda metric, rounds, params: EarlyStopping(metric, rounds),
@@ -448,7 +496,7 @@ LIBRARY = OpenLibrary(
     knows_objective=knows_objective, classifies=("binary:logitraw", "binary:hinge"),
     small={"max_depth": 2, "n_jobs": 1, "verbosity": 0}, functions_are_log_odds=True,
     weigh_held_out=lambda w: {"sample_weight_eval_set": [w]}, quiet_fit={"verbose": False},
-    zero_rounds_stop=True, leaves=_train.leaves,
+    zero_rounds_stop=True, leaves=_train.leaves, predict_rows=predict_rows,
     count_rounds=lambda estimator: int(estimator.get_booster().num_boosted_rounds()),
     # models as data
     tolerance=1e-6,  # it adds up its trees in float32

@@ -1,0 +1,220 @@
+"""The action of each row that costs least, given class probabilities: costs by row, a capacity.
+
+``costs``: [true class, action], (K, A), or of each row, (n, K, A). ``E``: expected costs, (n, A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, check_order, shown
+from gbdt_objectives._public import public
+from gbdt_objectives._rows.rows import freeze
+from gbdt_objectives._steps.steps import SavedAsJSON, read_number_or_none, read_numbers
+from gbdt_objectives.thresholds.qwk import LAST_DIGITS
+from gbdt_objectives.thresholds.rows import Thresholds, write_labels
+
+Bound = tuple[int, int] | None  # which action is bounded, and how many rows of a group may take it
+
+
+def read_costs(costs: Any, actions: Any, order: Array, rows: int) -> tuple[Array, Array]:
+    """Checked costs, (K, A) or (n, K, A), and the actions."""
+    K, columns = len(order), _checks.column_names(costs)
+    C: Array = _checks.real_array("costs", costs).astype(np.float64)
+    if actions is None and columns is None and C.shape[-2:] != (K, K):
+        raise ValueError(
+            f"actions are missing, and costs of shape {C.shape} are not of the {K} classes: pass "
+            "actions=['pass', 'review', 'block'], one for each place on the last axis of costs"
+        )
+    names = read_actions(actions if actions is not None else order if columns is None else columns)
+    A = len(names)
+    if C.shape not in ((K, A), (rows, K, A)):
+        turned = C.shape in ((A, K), (rows, A, K))
+        raise ValueError(
+            f"costs must be ({K}, {A}) or (n, {K}, {A}), [true class, action], with a row for each "
+            f"of {shown(order.tolist())} and a column for each of {shown(names.tolist())}, found "
+            f"shape {C.shape}{': pass numpy.swapaxes(costs, -1, -2)' if turned else ''}"
+        )
+    if columns is not None:
+        index = list(costs.index) if hasattr(costs, "iloc") else range(K)
+        C = C[np.ix_(named_at("rows", index, order), named_at("columns", columns, names))]
+    _checks.finite("costs", C, "where an action is ruled out write a cost above all others")
+    return C, names
+
+
+def read_actions(actions: Any) -> Array:
+    names = _checks.as_array("actions", actions)
+    listed = names.tolist() if names.ndim == 1 else []
+    if len({*listed}) < max(2, len(listed)) or _checks.where_missing(names).any():
+        raise ValueError(f"actions must be two names or more, each once, found {shown(actions)}")
+    return names
+
+
+def named_at(what: str, names: Sequence[Any], wanted: Array) -> list[int]:
+    """Where a frame of costs has what is wanted; in order if its names only count."""
+    found, keys = _checks.class_keys(names), _checks.class_keys(wanted.tolist())
+    if {*found} == {*keys} or found == [*range(len(keys))]:
+        return [found.index(key) for key in (keys if {*found} == {*keys} else found)]
+    raise ValueError(
+        f"costs must have {what} named {shown(wanted.tolist())}, found {shown(list(names))}: rows "
+        "are the true classes, in the words of labels=, and columns the actions"
+    )
+
+
+def read_capacity(capacity: Any, groups: Any, actions: Array, rows: int) -> tuple[Bound, Array]:
+    """What is bounded, and the group of each row."""
+    group = np.zeros(rows, np.intp) if groups is None else _checks.group_numbers(groups, rows)
+    if capacity is None:
+        if groups is not None:
+            raise ValueError("groups are what a capacity is for: pass capacity={'review': 20}, too")
+        return None, group
+    bounded, known = list(capacity) if isinstance(capacity, Mapping) else [], actions.tolist()
+    if len(bounded) != 1 or bounded[0] not in known:
+        raise ValueError(
+            f"capacity must bound one of the actions {shown(known)}, found {shown(capacity)}: for "
+            f"instance {{{known[-1]!r}: 20}}; of several, let scipy.optimize.linprog find the best"
+        )
+    most = _checks.whole_number(f"capacity[{bounded[0]!r}]", capacity[bounded[0]], 0)
+    return (known.index(bounded[0]), most), group
+
+
+def read_columns(probability: ArrayLike, labels: Array) -> Array:
+    """Checked probabilities for a rule of these classes."""
+    P = _checks.probabilities("probability", probability)
+    if P.shape[1:] != labels.shape:
+        raise ValueError(
+            f"probability must be (n, {len(labels)}), a column for each of "
+            f"{shown(labels.tolist())}, found shape {P.shape}"
+        )
+    return P
+
+
+def expected_costs(P: Array, C: Array) -> Array:
+    E: Array = np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C
+    return E
+
+
+def cheapest(E: Array, bound: Bound, group: Array) -> Array:
+    """The actions of least total cost, as positions (n,): within a capacity, the rows of a group
+    that save most by the bounded action take it, and any others the best of those left."""
+    chosen: Array = E.argmin(axis=1)
+    if bound is None:
+        return chosen
+    action, most = bound
+    rows = np.flatnonzero(chosen == action)
+    rows = rows[np.lexsort((-savings(E[rows], action), group[rows]))]  # of ties the first rows
+    over = rows[np.arange(len(rows)) - np.searchsorted(group[rows], group[rows]) >= most]
+    left = E[over]
+    left[:, action] = np.inf
+    chosen[over] = left.argmin(axis=1)
+    return chosen
+
+
+def savings(E: Array, action: int) -> Array:
+    """How much less an action costs than the best other."""
+    return np.asarray(np.delete(E, action, axis=1).min(axis=1) - E[:, action])
+
+
+def price_of(E: Array, action: int, most: int) -> float:
+    """The least price of an action at which so many rows take it at most, midway to the next."""
+    if np.count_nonzero(E.argmin(axis=1) == action) <= most:
+        return 0.0
+    s = np.sort(savings(E, action))[::-1]
+    unit = LAST_DIGITS * np.abs(E).max() or LAST_DIGITS  # by less, rounding may move savings
+    above = s[s > s[most] + unit]
+    return float(s[most] + ((above[-1] - s[most]) / 2 if len(above) else unit))
+
+
+def read_matrix(key: str, value: Any) -> Array | None:
+    """Equal lists of numbers, or null."""
+    rows = [read_numbers(key, row) for row in value] if isinstance(value, list) else []
+    if value is not None and len({*map(len, rows)}) != 1:
+        raise ValueError(f"{key} must be equal lists of numbers, found {shown(value)}")
+    return np.array(rows) if rows else None
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class ActionRule(SavedAsJSON):
+    """A rule of least cost, as :func:`optimize_actions` returns it.
+
+    ::
+
+        action of a row = argmin_a sum_k p_k C_ka + price_a
+
+    It decides on each row alone, so that the capacity behind a price holds in the mean of many
+    groups, not in each. Ties go to the first action. What does not fit raises ValueError.
+
+    Parameters
+    ----------
+    costs : array-like of shape (K, A), or None
+        C, [true class, action], finite, in any unit; None if ``apply`` is given those of each row.
+    actions, labels : array-like of shape (A,), (K,)
+        What ``apply`` returns, and the class of each column of probabilities.
+    prices : array-like of shape (A,), optional
+        In the unit of the costs; None means 0.
+    exceeded : float, optional
+        In which share of the groups that the price was found on more rows take the action.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import ActionRule
+    >>> rule = ActionRule([[0, 2, 9], [50, 3, 1]], ["pass", "review", "block"], [0, 1])
+    >>> ActionRule.from_json(rule.to_json()).apply([[0.99, 0.01], [0.9, 0.1], [0.1, 0.9]]).tolist()
+    ['pass', 'review', 'block']
+    """
+
+    costs: Any
+    actions: Any
+    labels: Any
+    prices: Any = None
+    exceeded: float | None = None
+
+    _saved: ClassVar = {
+        **dict.fromkeys(("action_dtype", "actions", "dtype", "labels"), lambda key, value: value),
+        "costs": read_matrix, "prices": read_numbers, "exceeded": read_number_or_none,
+    }  # fmt: skip
+    _steps: ClassVar = ()
+
+    def __post_init__(self) -> None:
+        order, names = check_order(self.labels, ordinal=False), read_actions(self.actions)
+        costs = None if self.costs is None else read_costs(self.costs, names, order, -1)[0]
+        prices = np.zeros(len(names)) if self.prices is None else self.prices
+        prices = np.array(_checks.vector("prices", prices), np.float64)
+        _checks.same_length("prices", prices, "actions", len(names))
+        freeze(self, labels=order.copy(), actions=names.copy(), costs=costs, prices=prices)
+
+    def apply(self, probability: ArrayLike, costs: ArrayLike | None = None) -> Array:
+        """The action of each row, (n,), given its probabilities (n, K), and its costs (n, K, A) if
+        the rule has none."""
+        P, C = read_columns(probability, self.labels), self.costs
+        if (costs is None) == (C is None):
+            remedy = "pass costs=, of each row" if C is None else "leave costs out"
+            raise ValueError(f"costs are either the rule's own or those of each row: {remedy}")
+        if C is None:
+            C, _ = read_costs(costs, self.actions, self.labels, len(P))
+        return np.asarray(self.actions[(expected_costs(P, C) + self.prices).argmin(axis=1)])
+
+    @property
+    def _scores(self) -> dict[str, Any]:
+        """From probabilities to scores, of which the greatest wins."""
+        return {"formula": "less_costs", "costs": self.costs, "prices": self.prices}
+
+    def _values(self) -> list[Any]:
+        written = (
+            write_labels(getattr(self, of), f"{of} must be all integers, all numbers")
+            for of in ("actions", "labels")
+        )
+        return [*(x for pair in written for x in pair), self.costs, self.prices, self.exceeded]
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> ActionRule:
+        for of, dtype in (("actions", "action_dtype"), ("labels", "dtype")):
+            data[of] = Thresholds._read_labels(data[of], data.pop(dtype), of)
+        return cls(**data)
