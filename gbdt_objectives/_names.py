@@ -44,7 +44,8 @@ ordinal_logit_objective OrderedModel LogisticAT LogisticIT? CumulativeLinkLoss c
 objective CustomLoss custom_objective make_objective
 check_objective check_gradient check_grad gradcheck
 correct_probability prior_correction calibrate_downsampling adjust_probability recalibrate?
-shift_intercept set_base_score base_score?; repair_segments multicalibrate MCGrad
+shift_intercept set_base_score base_score?
+SegmentCalibrator SegmentedCalibrator repair_segments SegmentRepair multicalibrate? MCGrad?
 estimate_prior EMQ SLD em_prior; estimate_performance cross_val_score? cross_validate?
 compare_performance paired_ttest_5x2cv corrected_ttest; export save save_model dump? log_model?
 load load_model; export_onnx to_onnx convert_xgboost convert_lightgbm

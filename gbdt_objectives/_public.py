@@ -189,8 +189,6 @@ def any_named(values: Iterable[Any]) -> bool:
 MOVED = {
     f"{ROOT}.{old}": f"{ROOT}.{new}"
     for old, new in {
-        "adapters.SegmentRepair": "experimental.SegmentRepair",
-        "adapters.repair_segments": "experimental.repair_segments",
         "distributed.dask.experimental.lightgbm": "experimental.dask.lightgbm",
         "objectives.delayed_logloss_objective": "experimental.delayed_logloss_objective",
         "priors.DelayDistribution": "experimental.DelayDistribution",

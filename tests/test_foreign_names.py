@@ -121,6 +121,7 @@ INSTANCES: list[Any] = [
     go.priors.prior_shift_test(P, out_of_fold=(Y, P)), go.calibration.LogitCalibrator().fit(P, Y),
     go.calibration.SplineCalibrator().fit(P, Y), go.calibration.VennAbersCalibrator().fit(P, Y),
     go.calibration.TemperatureCalibrator().fit(np.c_[1 - P, P], Y),
+    go.calibration.SegmentCalibrator().fit(P, Y, segments=SEGMENTS),
     go.calibration.ROCConvexHullCalibrator().fit(P, Y), go.calibration.roc_convex_hull(Y, P),
     go.calibration.reliability_bins(Y, P),
     go.calibration.calibration_refinement(Y, P, partition="isotonic"),
@@ -135,7 +136,6 @@ INSTANCES: list[Any] = [
     go.DownsampledClassifier(PLAIN, {0: 0.5}).fit(X, Y), go.ThresholdClassifier().fit(P, Y),
     go.estimators.ProbabilityEstimationTree().fit(X, Y), go.serving.ServedModel(SERVED),
     go.experimental.delay_distribution(2 * ONES, ONES),
-    go.experimental.repair_segments(SERVED, X, Y, [0]),
     *go.plotting.ReliabilityDisplay.from_predictions(Y, P).curves.values(),
     go.QWKClassifier(LinearRegression(), cv=2).fit(X, GRADES), go.check_objective(FOCAL, Y),
     *(getattr(go.plotting, f"{kind}Display").from_predictions(Y, P)
@@ -216,7 +216,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "objective_from_loss": {"loss": lambda y, z, w: (z - y) ** 2, "hessian": lambda y, z, w: 2.0},
     "ratio_objective": {"numerator": lambda y, p: ((p - y) ** 2, 2 * (p - y)),
                         "denominator": lambda y, p: (1.0, 0.0)},
-    "repair_segments": {"booster": SERVED, "X": X, "y": Y, "segment_features": [0]},
     "Thresholds": {"values": [0.5], "labels": [0, 1]}, "Thresholds.to_sql": {"score": "score"},
     "ordinal_logit_objective": {"n_classes": 5},
     "delay_distribution": {"delay": ONES, "age": 2 * ONES},

@@ -6,7 +6,6 @@ import inspect
 from functools import partial
 from typing import Any
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -37,14 +36,11 @@ def swaps() -> dict[str, tuple[Any, ...]]:
     y, grade = (rng.random(60) < p).astype(int), rng.integers(0, 3, 60)
     score = grade + rng.normal(size=60)
     tree, half = DecisionTreeClassifier(max_depth=2).fit(X, y), np.arange(60) % 2
-    booster = lgb.train({"objective": "binary", "verbose": -1}, lgb.Dataset(X, y), 1)
-    repair = partial(go.experimental.repair_segments, booster, segment_features=[0])
     by_segment = partial(calibration.calibration_ratio_by_segment, segments=half)
     shift = partial(go.thresholds.fit_segment_shift, segments=half)
     keep_rates = partial(priors.pilot_keep_rates, negative_keep_rate=0.5)
     found: dict[str, tuple[Any, ...]] = {
         "imbalance_shift": (partial(adapters.imbalance_shift, tree), y, X, r"\(model, X, y\)"),
-        "repair_segments": (repair, y, X, X_FIRST),
         "leaf_probability": (partial(estimators.leaf_probability, tree), y, X, X_FIRST),
         "estimate": (partial(evaluation.estimate_performance, Ridge()), y, X, X_FIRST),
         "compare": (partial(evaluation.compare_performance, Ridge(), Ridge()), y, X, X_FIRST),

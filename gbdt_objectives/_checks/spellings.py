@@ -131,6 +131,7 @@ objective | function <- obj hess?
 check_objective | api <- framework library
 ProbabilityEstimationTree | tree <- estimator
     | tree=DecisionTreeClassifier({}={}) <- max_depth min_samples_leaf
+SegmentCalibrator | calibrator <- base | handle_unknown <- unseen
 Calibrator.fit Calibrator.predict ThresholdClassifier.fit ThresholdClassifier.predict | score <- X
 calibration_ratio | write calibration_ratio_by_segment(y_true, probability, {}) <- groups segments
 CalibratedClassifier
@@ -290,7 +291,7 @@ Thresholds
     | measure quadratic_weighted_kappa(y_true, thresholds.apply(score)) <- fun score
     | gbdt_objectives.plotting.ThresholdDisplay draws them <- plot
 SavedAsJSON | to_json <- to_dict save dump
-Calibrator TemperatureCalibrator | predict <- predict_proba transform calibrate
+Calibrator TemperatureCalibrator SegmentCalibrator | predict <- predict_proba transform calibrate
 ThresholdClassifier QWKClassifier | predict <- transform | thresholds_ <- coef_ coefficients
 QWKClassifier ServedModel | predict_score <- decision_function predict_margin
 CalibratedClassifier | calibrator_ <- calibrators

@@ -25,7 +25,8 @@ from gbdt_objectives._command_line.options import Commands, option
 
 MOST_METRICS = 7  # side by side
 SAVED = {
-    **dict.fromkeys(probabilities.CALIBRATORS.values(), "calibration"), "LogOddsShift": "priors",
+    **dict.fromkeys((*probabilities.CALIBRATORS.values(), "SegmentCalibrator"), "calibration"),
+    "LogOddsShift": "priors",
     **dict.fromkeys(("Thresholds", "SegmentShift"), "thresholds"),
     "ThresholdClassifier": "estimators",
 }  # fmt: skip
@@ -169,7 +170,7 @@ def thresholds_as_text(report: Mapping[str, Any], found: Any, cv: int) -> str:
 
 @options.command(
     click.argument("saved"), options.FILE, options.SCORE,
-    option("--segment", "COLUMN", "Of saved shifts by segment, whose scores it moves.", "segments"),
+    option("--segment", "COLUMN", "Of saved shifts by segment, or a calibrator's.", "segments"),
     options.NEW_COLUMN, options.OUTPUT,
 )  # fmt: skip
 def apply(o: SimpleNamespace) -> None:
@@ -353,7 +354,8 @@ def load(path: str) -> ModuleType:
 
 def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.FileTable) -> Array:
     """What a saved thing makes of scores."""
-    by_segment = isinstance(fitted, go.thresholds.SegmentShift)
+    shifts = getattr(fitted, "segment_shift_", fitted)  # of a calibrator
+    by_segment = isinstance(shifts, go.thresholds.SegmentShift)
     if by_segment and o.segments is None:
         raise InputError(f"{o.saved} holds shifts by segment: name their column with --segment")
     if not by_segment and o.segments is not None:
@@ -361,9 +363,11 @@ def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.FileTabl
             f"--segment is for shifts, but {o.saved} holds a {type(fitted).__name__}: leave it out"
         )
     if by_segment:
-        is_number = fitted.segments.dtype.kind in "iuf"
+        is_number = shifts.segments.dtype.kind in "iuf"
         column = table.columns[o.segments]
         segments = files.numbers(table, "--segment", o.segments) if is_number else column
+        if shifts is not fitted:
+            return np.asarray(fitted.predict(score, segments=segments))
         return np.asarray(fitted.apply(score, segments))
     if isinstance(fitted, go.priors.LogOddsShift):
         return go.correct_probability(score, fitted)
@@ -395,6 +399,6 @@ def cli() -> None:
 
     FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
     .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
-    one line on standard error mean that the input was refused, 1 that calibration raised its alarm
-    or check found a fault.
+    one line on standard error mean that the input was refused, 1 that calibration or monitor raised
+    an alarm, or check found a fault.
     """

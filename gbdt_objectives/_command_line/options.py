@@ -27,6 +27,7 @@ FEWEST_GROUPS = 30  # limits of fewer are too narrow: docs/theory/calibration.md
 COLUMNS = {
     "y_true": ("y_true", "y"), "score": ("score", "probability", "margin"),
     **{k: (k,) for k in ("y_pred", "sample_weight", "counts", "groups", "keep_rate", "key")},
+    **{k: (k,) for k in ("arrived", "arrived_before", "arrived_at_sampling")},
     "segments": ("segments",),
 }  # fmt: skip
 """Parameters that name a column, and what the functions behind them call its values."""

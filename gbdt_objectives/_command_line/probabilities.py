@@ -129,6 +129,7 @@ def correct(o: SimpleNamespace) -> None:
     options.FILE, options.LABEL_01, options.SCORE, options.WEIGHT,
     option("--method", f"[auto|{'|'.join(CALIBRATORS)}]",
         "auto: the best in cross-validated log loss.  [the spline, shrunk]"),
+    option("--segment", "COLUMN", "Shift the map by segment; new ones get none.", "segments"),
     options.RATES, options.INPUT_SPACE, options.CV, options.GROUPS, options.FORMAT, options.OUTPUT,
 )  # fmt: skip
 def calibrate(o: SimpleNamespace) -> None:
@@ -136,8 +137,9 @@ def calibrate(o: SimpleNamespace) -> None:
 
     Fitted to rows that the model was not trained on. The report is of probabilities as they are
     in the file, and calibrated by maps fitted without the row's fold. Without --method the map is a
-    spline that few events leave nearly as it is. If only some rows of label 0 were kept, say at
-    what rate: map and report are then for all rows. Write the map with -o for the command apply.
+    spline that few events leave nearly as it is. With --segment it is shifted in each segment, such
+    as a country, as far as there is evidence. If only some rows of label 0 were kept, say at what
+    rate: map and report are then for all rows. Write the map with -o for the command apply.
 
     \b
     Example:
@@ -147,6 +149,8 @@ def calibrate(o: SimpleNamespace) -> None:
     if o.method is not None:
         _checks.choice("method", o.method, ("auto", *CALIBRATORS))
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
+    if o.segments is not None and o.input_space == "margin":
+        raise InputError("--segment is for probabilities: leave --input-space margin out")
     if o.method == "auto" and o.input_space == "margin":
         raise InputError(
             "--method auto compares calibrators of probabilities: with --input-space margin name "
@@ -156,10 +160,11 @@ def calibrate(o: SimpleNamespace) -> None:
     table = options.read_options(o)
     rows = options.read_scored_table(table, o)
     files.doing(f"fitting the map to {table.rows} rows")
-    calibrator, log_loss = fit_map(o, rows)
+    segments = None if o.segments is None else table.columns[o.segments]
+    calibrator, log_loss = fit_map(o, rows, segments)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
     files.doing(f"judging it by {o.cv} folds")
-    judged["calibrated"] = held_out_probabilities(o, rows, calibrator)
+    judged["calibrated"] = held_out_probabilities(o, rows, calibrator, segments)
     quality = {name: quality_of(rows, p, o.random_state) for name, p in judged.items()}
     method = type(calibrator).__name__
     report = {"rows": table.rows, "method": method, "log_loss": log_loss, "quality": quality}
@@ -173,37 +178,48 @@ def calibrate(o: SimpleNamespace) -> None:
     files.save(calibrator, o.output)
 
 
-def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float]]:
+def fit_map(o: SimpleNamespace, rows: ScoredTable, segments: Any) -> tuple[Any, dict[str, float]]:
     """The calibrator, fitted to all rows, and the log loss of each that was compared."""
     from gbdt_objectives.calibration.calibrator_choice import fit_default
 
     y, s, w, g, rates, _ = rows
+    calibrator, losses = None, dict[str, float]()
     if o.method == "auto":
         choice = go.calibration.choose_calibrator(
             y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
         )
-        return choice.calibrator.fit(s, y, w, **rates), choice.log_loss
-    if o.method is None:
-        return fit_default(s, y, w, input_space=o.input_space, **rates), {}
-    calibrator = getattr(go.calibration, CALIBRATORS[o.method])()
-    if "input_space" in calibrator.get_params():
-        calibrator.set_params(input_space=o.input_space)
-    return calibrator.fit(s, y, w, **rates), {}
+        calibrator, losses = choice.calibrator, choice.log_loss
+    elif o.method is not None:
+        calibrator = getattr(go.calibration, CALIBRATORS[o.method])()
+        if "input_space" in calibrator.get_params():
+            calibrator.set_params(input_space=o.input_space)
+    if segments is not None:
+        by_segment = go.calibration.SegmentCalibrator(calibrator, handle_unknown="common")
+        return by_segment.fit(s, y, w, segments=segments, groups=g, **rates), losses
+    if calibrator is None:
+        return fit_default(s, y, w, input_space=o.input_space, **rates), losses
+    return calibrator.fit(s, y, w, **rates), losses
 
 
-def held_out_probabilities(o: SimpleNamespace, rows: ScoredTable, calibrator: Any) -> Array:
+def held_out_probabilities(
+    o: SimpleNamespace, rows: ScoredTable, calibrator: Any, segments: Any
+) -> Array:
     """What maps like the calibrator predict, each for the fold that it was not fitted to."""
-    from sklearn.model_selection import cross_val_predict
+    from sklearn.base import clone
 
     from gbdt_objectives._checks.tables import held_out_once
 
-    y, s, w, g, rates, _ = rows
+    y, s, _, g, *_ = rows
     owner = None if g is None else _checks.group_numbers(g, len(y))
-    held_out: Array = cross_val_predict(
-        calibrator, s[:, np.newaxis], y,
-        cv=held_out_once(y, o.cv, owner, random_state=o.random_state),
-        params=rates if w is None else rows.sampled,
-    )  # fmt: skip
+    by_segment = {} if segments is None else {"segments": segments, "groups": g}
+    held_out = np.empty(len(y))
+    for train, test in held_out_once(y, o.cv, owner, random_state=o.random_state):
+        known = {
+            name: given[train] if np.ndim(given) else given
+            for name, given in (rows.sampled | by_segment).items()
+        }
+        own = {} if segments is None else {"segments": segments[test]}
+        held_out[test] = clone(calibrator).fit(s[train], y[train], **known).predict(s[test], **own)
     return held_out
 
 
@@ -431,4 +447,65 @@ def read_cost(text: str) -> float | str:
         return text
 
 
-COMMANDS = (sample, shift, correct, calibrate, calibration, decide)
+ARRIVED = ("arrived", "arrived_before", "arrived_at_sampling")
+
+
+@options.command(
+    options.FILE, options.LABEL_01, options.PROBABILITY,
+    option("--state", "PATH", "What the last look wrote; without it, this is the first."),
+    option("--level", "LEVEL", "False alarms of a right model, in all looks.  [0.05]", type=float),
+    options.RATES,
+    option("--arrived", "COLUMN", "Chance that the label of a 1 has arrived at the row's age."),
+    option("--arrived-before", "COLUMN", "The same at the last look; 0 for a new row."),
+    option("--arrived-at-sampling", "COLUMN", "The same when rows of label 0 were dropped."),
+    options.FORMAT, options.output("Where to write the state for the next look.", required=True),
+)  # fmt: skip
+def monitor(o: SimpleNamespace) -> None:
+    """Whether probabilities still hold, looked at every day.
+
+    Give the new rows of a day, and the state that the last look wrote. However many looks there
+    are, a model without fault raises an alarm with the probability --level at most. Where label 1
+    arrives late, a row may come again until it does, with --arrived and --arrived-before.
+
+    \b
+    Example:
+      python -m gbdt_objectives monitor test.csv --label y --score p -o day1.json
+    """
+    files.check_ending(o.output, "JSON, not a table", ".json")
+    known = {name: value for name in ("level", "negative_keep_rate")
+             if (value := getattr(o, name)) is not None}  # fmt: skip
+    if o.state is None:
+        found = go.calibration.CalibrationMonitor(**known)
+    else:
+        try:
+            found = go.calibration.CalibrationMonitor.from_json(files.read_text(o.state))
+        except ValueError as error:
+            raise InputError(f"--state {o.state}: {error}") from None
+        for name, value in known.items():
+            if value != (own := getattr(found, name)):
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{flag} is {value}, but {own} in {o.state}: leave it out")
+    is_now = o.arrived is not None and o.arrived_at_sampling == o.arrived
+    o.arrived_at_sampling = None if is_now else o.arrived_at_sampling  # a column is read once
+    table = options.read_options(o)
+    rate = {} if o.keep_rate is None else options.read_sampling(table, o)
+    columns = {name: files.numbers(table, f"--{name.replace('_', '-')}", column)
+               for name in ARRIVED if (column := getattr(o, name)) is not None}  # fmt: skip
+    columns |= {"arrived_at_sampling": columns["arrived"]} if is_now else {}
+    y, p = options.labels_01(table, o), files.numbers(table, "--score", o.score)
+    found.update(y, p, **rate, **columns)
+    report = {
+        "looks": len(found.log_evidence), "rows": len(y), "events": int(y.sum()),
+        "evidence": found.evidence, "shift": found.shift, "slope": found.slope,
+        "alarm": {"level": found.level, "raised": found.alarm},
+    }  # fmt: skip
+    shown = {key: str(value) if isinstance(value, int) else value
+             for key, value in report.items() if key != "alarm"}  # fmt: skip
+    files.say(report, files.columns_as_text(shown), o.style)
+    files.save(found, o.output)
+    if found.alarm:
+        click.echo(f"Alarm: the evidence has reached {1 / found.level:g}", err=True)
+        click.get_current_context().exit(1)
+
+
+COMMANDS = (sample, shift, correct, calibrate, calibration, monitor, decide)

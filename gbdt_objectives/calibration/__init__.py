@@ -30,7 +30,9 @@ from gbdt_objectives.calibration.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.calibration.hull import ROCConvexHull, empirical_probability, roc_convex_hull
+from gbdt_objectives.calibration.monitor import CalibrationMonitor
 from gbdt_objectives.calibration.reliability import CalibrationErrorTest, calibration_error_test
+from gbdt_objectives.calibration.segment_calibrator import SegmentCalibrator
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,
@@ -41,13 +43,13 @@ from gbdt_objectives.calibration.temperature_calibrator import TemperatureCalibr
 from gbdt_objectives.calibration.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
-    "BetaCalibrator", "CalibrationErrorTest", "CalibrationRefinement", "CalibratorChoice",
-    "InterceptCalibrator", "LogitCalibrator", "ROCConvexHull", "ROCConvexHullCalibrator",
-    "ReliabilityBins", "SegmentRatios", "SegmentStatistics", "SplineCalibrator",
-    "TemperatureCalibrator", "VennAbersCalibrator", "brier_score", "calibration_error_test",
-    "calibration_ratio", "calibration_ratio_by_segment", "calibration_refinement",
-    "choose_calibrator", "empirical_probability", "expected_calibration_error",
-    "normalized_entropy", "reliability_bins", "roc_convex_hull",
+    "BetaCalibrator", "CalibrationErrorTest", "CalibrationMonitor", "CalibrationRefinement",
+    "CalibratorChoice", "InterceptCalibrator", "LogitCalibrator", "ROCConvexHull",
+    "ROCConvexHullCalibrator", "ReliabilityBins", "SegmentCalibrator", "SegmentRatios",
+    "SegmentStatistics", "SplineCalibrator", "TemperatureCalibrator", "VennAbersCalibrator",
+    "brier_score", "calibration_error_test", "calibration_ratio", "calibration_ratio_by_segment",
+    "calibration_refinement", "choose_calibrator", "empirical_probability",
+    "expected_calibration_error", "normalized_entropy", "reliability_bins", "roc_convex_hull",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attributes(__name__, __all__)

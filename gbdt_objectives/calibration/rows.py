@@ -219,6 +219,33 @@ def read_rates(
     return rate if by_row else _checks.keep_rate(name, rate)
 
 
+def read_arrived(name: str, values: ArrayLike) -> Array:
+    """F of each row, float64 (n,): how probably the label of a positive has arrived."""
+    if callable(values):
+        raise TypeError(f"{name} is the distribution of delays itself: call it, F(age)")
+    if _checks.as_array(name, values).dtype.kind == "b":
+        raise TypeError(
+            f"{name} must be probabilities in [0, 1], found True and False: it is not whether the "
+            "label has arrived, but F(age), as delay_distribution(age, delay)(age) gives it"
+        )
+    F: Array = _checks.vector(name, values).astype(np.float64)
+    _checks.each(
+        name, F, (F >= 0) & (F <= 1), "must be in [0, 1]",
+        "it is F(age), the probability that the label of a positive has arrived by the row's age, "
+        "as delay_distribution(age, delay)(age) gives it, not the age",
+    )  # fmt: skip
+    return F
+
+
+def check_arrived(y: Array, F: Array) -> None:
+    """Raise where a label has arrived that by F could not have."""
+    _checks.each(
+        "arrived", F, (F > 0) | ~y, "must be above 0 where y_true is 1, as that label has arrived",
+        "is its age right, measured when the labels were read? An estimate is 0 below the "
+        "shortest delay that it has seen: make it with these rows too",
+    )  # fmt: skip
+
+
 def is_column(rate: Any) -> bool:
     return is_dask(rate) or np.ndim(rate) > 0
 

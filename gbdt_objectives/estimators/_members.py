@@ -22,6 +22,7 @@ import scipy.stats
 from numpy.typing import ArrayLike
 from sklearn import config_context, get_config
 from sklearn.base import is_classifier, is_regressor
+from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import _BaseComposition
 
@@ -31,6 +32,7 @@ from gbdt_objectives._registry import Named, library_in_role
 from gbdt_objectives.adapters._arguments import refuse_parameters
 from gbdt_objectives.adapters._estimators import OBJECTIVES, check_name, trained_on
 from gbdt_objectives.adapters._models import Library
+from gbdt_objectives.calibration import SegmentCalibrator
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._base import FitRows, last_step
 from gbdt_objectives.metrics import Metric
@@ -546,3 +548,36 @@ class Stop(NamedTuple):
         """Say that the booster is trained."""
         if self.rounds is not None:
             self.rounds.end(self.fold)
+
+
+def segment_column(X: Any, segment: str | int) -> Array:
+    """The column of X of this name or number, which has the segment of each row."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if hasattr(X, "tocsr") or len(X.shape) != 2:
+        found = "sparse" if hasattr(X, "tocsr") else f"of shape {X.shape}"
+        raise TypeError(f"segment needs a column of X, but X is {found}: pass a dense X")
+    names = list(getattr(X, "columns", range(X.shape[1])))
+    at = [k for k, name in enumerate(names) if name == segment]
+    if isinstance(segment, str):
+        exists, is_clear = bool(at), len(at) == 1
+    else:  # scikit-learn reads it as a number even if columns have integers as names
+        exists = -len(names) <= segment < len(names)
+        is_clear = at in ([], [segment])
+    if at and not is_clear:
+        raise ValueError(
+            f"segment={segment!r} is the name of columns number {shown(at)} of X: make "
+            "names different strings, as an integer is a number of a column"
+        )
+    if not exists:
+        raise ValueError(
+            f"segment={segment!r} is no column of X, which has {shown(names)}: give one "
+            "of their names, or a number from 0"
+        )
+    return np.asarray(_safe_indexing(X, segment, axis=1))
+
+
+def segments_of(calibrator: Any, X: Any) -> dict[str, Array]:
+    """The segments of rows, by the name of the argument, if the calibrator reads them."""
+    if not isinstance(calibrator, SegmentCalibrator):
+        return {}
+    return {"segments": segment_column(X, calibrator._column())}

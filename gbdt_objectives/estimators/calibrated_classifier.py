@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._checks.tables import Split
 from gbdt_objectives._names import where
 from gbdt_objectives._public import public
-from gbdt_objectives.calibration import calibrator_choice
+from gbdt_objectives.calibration import SegmentCalibrator, calibrator_choice
 from gbdt_objectives.calibration.calibrator_choice import check_rates, takes_columns
 from gbdt_objectives.estimators import _base, _members, _stack
 from gbdt_objectives.estimators._base import (
@@ -66,8 +66,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         held-out rows, in random folds (of groups if ``fit`` gets them), after 25 fits. A calibrator
         of this package, or any object with ``fit(score, y, sample_weight)`` and ``predict(score)``,
         such as ``IsotonicRegression(out_of_bounds="clip")``, gets the probability of the positive
-        class. For more than two classes ``TemperatureCalibrator`` or your own gets (n, K)
-        probabilities and the positions of labels in ``classes_``.
+        class; ``SegmentCalibrator(segment="country")`` that column of X as well. For more than two
+        classes ``TemperatureCalibrator`` or your own gets (n, K) probabilities and the positions of
+        labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
         An int: that many stratified folds, drawn by ``random_state=0``; group folds with
         ``groups``. Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]``
@@ -190,6 +191,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         fitted = [_base.last_step(model) for model in trained] + (named if val is None else [])
         rows = rows._replace(w=FitRows.check_weights(sample_weight, len(rows.y), *fitted))
         labels, w = (rows.position, rows.w) if val is None else val[1:]
+        segments = _members.segments_of(self.calibrator, rows.X if val is None else val[0])
         rates = check_rates(
             (labels, w), rows.classes, self.calibrator, negative_keep_rate=negative_keep_rate,
             keep_rate=keep_rate, class_keep_rates=class_keep_rates,
@@ -198,6 +200,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             _base.check_rate_of_objective(model, rates, rows.position > 0, rows.w)
         found, p, held = self._train(rows, val, rates)
         held_out = p[held], labels[held], _base.take(w, held)
+        rates |= {name: column[held] for name, column in segments.items()}
         found |= self._fit_calibrator(held_out, _base.take(rows.group, held), rates)
         _base.keep(self, rows.X, {**found, "oof_probability_": p, "classes_": rows.classes})
         return self
@@ -246,7 +249,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
             return {"calibrator_": calibrator_choice.fit_default(*rows, **rates)}
         choice = None if self._is_named else choose_by_folds(*rows, group, rates)
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
-        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
+        owners = {"groups": group} if "segments" in rates and group is not None else {}
+        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates, **owners)
         compared = {} if choice is None else {"comparison_": choice}
         return {"calibrator_": calibrator, **compared}
 
@@ -353,7 +357,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         else:
             p = _stack.probability(vars(self), self.estimator_, X)
         score = p if columns else p[:, 1]
-        p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
+        segments = _members.segments_of(self.calibrator_, X)
+        found = self.calibrator_.predict(score, **segments)
+        p = check_probabilities(self.calibrator_, found, score.shape)
         return p if columns else np.column_stack([1 - p, p])
 
     def __sklearn_tags__(self) -> Any:
@@ -380,7 +386,8 @@ def choose_by_folds(
 
 def is_binary(calibrator: Any) -> bool:
     """Whether the calibrator is known to accept the probability of one class only."""
-    known = isinstance(calibrator, str | IsotonicRegression | None) or hasattr(calibrator, "_step")
+    named = isinstance(calibrator, str | IsotonicRegression | SegmentCalibrator | None)
+    known = named or hasattr(calibrator, "_step")
     return known and not takes_columns(calibrator)
 
 

@@ -10,12 +10,10 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -334,30 +332,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
 
     def _segments(self, X: Any) -> Any:
         """The column of X with the segment of each row, if there are segments."""
-        if self.segment is None:
-            return None
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        if scipy.sparse.issparse(X) or len(X.shape) != 2:
-            found = "sparse" if scipy.sparse.issparse(X) else f"of shape {X.shape}"
-            raise TypeError(f"segment needs a column of X, but X is {found}: pass a dense X")
-        names = list(getattr(X, "columns", range(X.shape[1])))
-        at = [k for k, name in enumerate(names) if name == self.segment]
-        if isinstance(self.segment, str):
-            exists, is_clear = bool(at), len(at) == 1
-        else:  # scikit-learn reads it as a number even if columns have integers as names
-            exists = -len(names) <= self.segment < len(names)
-            is_clear = at in ([], [self.segment])
-        if at and not is_clear:
-            raise ValueError(
-                f"segment={self.segment!r} is the name of columns number {shown(at)} of X: make "
-                "names different strings, as an integer is a number of a column"
-            )
-        if not exists:
-            raise ValueError(
-                f"segment={self.segment!r} is no column of X, which has {shown(names)}: give one "
-                "of their names, or a number from 0"
-            )
-        return np.asarray(_safe_indexing(X, self.segment, axis=1))
+        return None if self.segment is None else _members.segment_column(X, self.segment)
 
     def _fit_folds(
         self, members: Members, stops: Sequence[bool], rows: FitRows, splits: Sequence[Split],

@@ -1,8 +1,6 @@
 """Experimental: what has no promise of compatibility yet. Names, arguments and results may change
 in any release.
 
-Segments that moved: :func:`repair_segments` appends small trees to a trained binary model.
-
 Labels that arrive late: :func:`delay_distribution` estimates how long they take, and
 :func:`delayed_logloss_objective` trains on those that have arrived.
 
@@ -15,11 +13,9 @@ from gbdt_objectives.experimental.delay import (
     delay_distribution,
     delayed_logloss_objective,
 )
-from gbdt_objectives.experimental.repair import SegmentRepair, repair_segments
 
 __all__ = [
-    "DelayDistribution", "SegmentRepair", "dask", "delay_distribution", "delayed_logloss_objective",
-    "repair_segments",
+    "DelayDistribution", "dask", "delay_distribution", "delayed_logloss_objective",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attributes(__name__, __all__, ("dask",))

@@ -31,6 +31,7 @@ from gbdt_objectives._links import LOGIT
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, RowValues, freeze, from_zero, write_table
 from gbdt_objectives._steps.steps import SavedAsJSON, read_number, read_numbers
+from gbdt_objectives.calibration.rows import check_arrived, read_arrived
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.logloss import both_classes, largest_exponent
 from gbdt_objectives.objectives.loss import Loss
@@ -348,29 +349,7 @@ class Arrived(RowValues):
         )
 
     def check_labels(self, y: Array) -> None:
-        _checks.each(
-            NAME, self.values, (self.values > 0) | (y != 1),
-            "must be above 0 where y_true is 1, as that label has arrived",
-            "is its age right, measured when the labels were read? An estimate is 0 below the "
-            "shortest delay that it has seen: make it with these rows too",
-        )  # fmt: skip
-
-
-def read_arrived(values: ArrayLike) -> Arrived:
-    if callable(values):
-        raise TypeError(f"{NAME} is the distribution of delays itself: call it, F(age)")
-    if _checks.as_array(NAME, values).dtype.kind == "b":
-        raise TypeError(
-            f"{NAME} must be probabilities in [0, 1], found True and False: it is not whether the "
-            "label has arrived, but F(age), as delay_distribution(age, delay)(age) gives it"
-        )
-    F: Array = _checks.vector(NAME, values).astype(np.float64)
-    _checks.each(
-        NAME, F, (F >= 0) & (F <= 1), "must be in [0, 1]",
-        "it is F(age), the probability that the label of a positive has arrived by the row's age, "
-        "as delay_distribution(age, delay)(age) gives it, not the age",
-    )  # fmt: skip
-    return Arrived(F)
+        check_arrived(y == 1, self.values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,7 +363,7 @@ class DelayedLoglossLoss(Loss):
     named: tuple[tuple[str, RowValues | None], ...] = ((NAME, None),)
 
     def read_named(self, name: str, values: ArrayLike) -> Arrived:
-        return read_arrived(values)
+        return Arrived(read_arrived(NAME, values))
 
     def measured(self, rows: Rows) -> DelayedLoglossLoss:
         """Fill in the intercept, the constant margin of least loss."""
@@ -512,4 +491,4 @@ def delayed_logloss_objective(arrived: ArrayLike | None = None) -> Objective:
     """
     if arrived is None:
         return Objective(DelayedLoglossLoss())
-    return Objective(DelayedLoglossLoss(named=((NAME, read_arrived(arrived)),)))
+    return Objective(DelayedLoglossLoss(named=((NAME, Arrived(read_arrived(NAME, arrived))),)))

@@ -33,9 +33,10 @@ from gbdt_objectives._registry import (
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.adapters._models import OpenLibrary, predict_probability
 from gbdt_objectives.adapters._train import is_allowed_for
+from gbdt_objectives.calibration import SegmentCalibrator
 from gbdt_objectives.calibration.calibrator_choice import takes_columns
 from gbdt_objectives.estimators._base import last_step
-from gbdt_objectives.estimators._members import clips
+from gbdt_objectives.estimators._members import clips, segments_of
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.priors import LogOddsShift, correct_margin, correct_probability
 from gbdt_objectives.thresholds import ActionRule, DecisionRule, Thresholds
@@ -239,7 +240,8 @@ class ServedModel(Exported):
             score = self._margin(X)
         else:
             score = self._natural(X) if self.classes_ is None else self._probability(X)[:, 1]
-        positive = np.asarray(calibrator.predict(score), np.float64)
+        segments = segments_of(calibrator, X)
+        positive = np.asarray(calibrator.predict(score, **segments), np.float64)
         return np.column_stack([1 - positive, positive])
 
     def _natural(self, X: Any) -> Array:
@@ -605,8 +607,8 @@ def log_odds_line(slope: float, intercept: float) -> Step:
     return {"formula": "calibrate", "input_space": "probability", **numbers}
 
 
-def calibrator_step(calibrator: Any) -> Step:
-    """A fitted calibrator of one score as a formula with its numbers."""
+def calibrator_steps(calibrator: Any) -> tuple[Step, ...]:
+    """A fitted calibrator as formulas with their numbers."""
     check_is_fitted(calibrator)
     if type(calibrator).__module__.split(".")[0] not in ("gbdt_objectives", "sklearn"):
         raise TypeError(
@@ -614,12 +616,14 @@ def calibrator_step(calibrator: Any) -> Step:
             "folder can hold: use one of gbdt_objectives.calibration"
         )
     if hasattr(calibrator, "_step"):
-        return dict(calibrator._step())
+        return (dict(calibrator._step()),)
+    if isinstance(calibrator, SegmentCalibrator):
+        return calibrator._steps()
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "clip":
         x, y = calibrator.X_thresholds_, calibrator.y_thresholds_
         if x.dtype != np.float64:
             raise ValueError("calibrator rounds scores to float32: fit it on np.asarray(p, float)")
-        return {"formula": "interpolate", "x": x, "y": y}
+        return ({"formula": "interpolate", "x": x, "y": y},)
     raise ValueError(
         f"calibrator {shown(calibrator)} has no formula that could be written down: use one of "
         "gbdt_objectives.calibration, or IsotonicRegression(out_of_bounds='clip')"
@@ -689,12 +693,12 @@ def calibrated(plan: Plan, calibrator: Any) -> Plan:
             f"{name} maps one score, but the model predicts probabilities of {plan.outputs} "
             "classes: use TemperatureCalibrator"
         )
-    step = calibrator_step(calibrator)
+    steps = calibrator_steps(calibrator)
     if columns and plan.is_score:
-        T, b = step["temperature"], step["biases"]
-        step = log_odds_line(1 / T, float(b[1] - b[0]))
+        T, b = steps[0]["temperature"], steps[0]["biases"]
+        steps = (log_odds_line(1 / T, float(b[1] - b[0])),)
     classes = BINARY if plan.classes is None else plan.classes
-    return replace(plan.then(step), probability=(), classes=classes)
+    return replace(plan.then(*steps), probability=(), classes=classes)
 
 
 KINDS: dict[type, Callable[[Any], Plan]] = {

@@ -95,7 +95,11 @@ class SegmentShift(SavedAsJSON):
         missing ones, NaN scores, columns of different lengths and Dask collections.
         """
         s = _checks.vector("score", score)
-        distinct, codes = SegmentShift._read_segments(segments, len(s), "the scores")
+        return np.asarray(s.astype(np.float64) + self._of_rows(segments, len(s), "the scores"))
+
+    def _of_rows(self, segments: ArrayLike, rows: int, other: str) -> Array:
+        """The shift of each row, as many as ``other``, (n,)."""
+        distinct, codes = SegmentShift._read_segments(segments, rows, other)
         known = {segment: k for k, segment in enumerate(keys(self.segments))}
         at = np.array([known.get(segment, -1) for segment in keys(distinct)], np.intp)
         if self.handle_unknown == "error" and (at < 0).any():
@@ -104,8 +108,8 @@ class SegmentShift(SavedAsJSON):
             raise ValueError(
                 f"segments holds {shown(unknown[0] if len(unknown) == 1 else unknown)}, first at "
                 f"row {row}, which the shifts of {shown(self.segments.tolist())} do not have: fit "
-                "them on rows of all segments, or with handle_unknown='common' for the common "
-                "thresholds there"
+                "them on rows of all segments, or with handle_unknown='common' for what all rows "
+                "have in common"
             )
         if (at < 0).any():
             own, other = keys(self.segments)[0], keys(distinct[at < 0])[0]
@@ -116,7 +120,7 @@ class SegmentShift(SavedAsJSON):
                     f"segments are {type(other).__name__}, such as {shown(other)}, but those of "
                     f"the shifts, {shown(own)}, are {type(own).__name__}: convert them first"
                 ) from None
-        return np.asarray(s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes])
+        return np.asarray(np.append(self.shifts, 0.0)[at][codes])
 
     _saved: ClassVar = dict.fromkeys(
         ("dtype", "segments", "shifts", "shrinkage", "handle_unknown"), lambda key, value: value

@@ -134,6 +134,26 @@ def test_saved_shifts_are_applied(table) -> None:
     assert pq.read_table("cut.parquet")["prediction"].to_pylist() == cuts.apply(p).tolist()
 
 
+def test_a_map_with_shifts_is_fitted_judged_and_applied(table) -> None:
+    y, p = table["y"].to_numpy(), table["p"].to_numpy()
+    land, r = np.array(table["land"].to_pylist()), table["r"].to_numpy()
+    words = "log.parquet --label y --score p --keep-rate-column r --segment land --groups user"
+    result = run(f"calibrate {words} --method logit -o by_land.json")
+    assert result.exit_code == 0, (result.output, result.stderr, result.exception)
+    assert "SegmentCalibrator of 500 rows" in result.stdout
+    common = go.calibration.LogitCalibrator()
+    expected = go.calibration.SegmentCalibrator(common, handle_unknown="common").fit(
+        p, y, segments=land, keep_rate=r, groups=np.array(table["user"].to_pylist())
+    )
+    assert Path("by_land.json").read_text().strip() == expected.to_json()
+    run("apply by_land.json log.parquet --score p --segment land -o mapped.parquet")
+    mapped = pq.read_table("mapped.parquet")["prediction"].to_numpy()
+    np.testing.assert_allclose(mapped, expected.predict(p, segments=land), rtol=1e-12)
+    assert "--segment" in refused("apply by_land.json log.parquet --score p -o no.parquet")
+    margins = "calibrate log.parquet --label y --score p --segment land --input-space margin"
+    assert "leave --input-space margin out" in refused(f"{margins} -o no.json")
+
+
 def test_between_parquet_and_csv(table) -> None:
     run("apply thresholds.json log.parquet --score p -o new.csv")
     header, first, *_ = Path("new.csv").read_text().splitlines()

@@ -15,7 +15,7 @@ from experiments import _common
 from experiments.calibrators import __main__ as calibrators
 from experiments.ordinal_packages import __main__ as ordinal_packages
 from experiments.performance_coverage import __main__ as performance_coverage
-from experiments.segment_repair import __main__ as segment_repair
+from experiments.segment_calibrator import __main__ as segment_calibrator
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,8 @@ class Quick(NamedTuple):
 
 
 METRICS = [one["metrics"] for one in _common.read_json(performance_coverage.CONFIG)["settings"]]
-ARMS, AS_IS = 4 + (segment_repair.MCGrad is not None), segment_repair.AS_IS
+ARMS = 4 + (segment_calibrator.SegmentedCalibrator is not None)
+AS_IS = segment_calibrator.AS_IS
 KAPPAS = ("common", "shifts", "separate plug-in", "separate exact", "true shifts")
 
 QUICK = [
@@ -129,6 +130,13 @@ QUICK = [
         "a linear member beside trees is recommended",
     ),
     Quick(
+        "monitor",
+        {"alarms": 9, "medians": 2, "days": 3 * 2, "early": 2 * 3},  # runs, days; ways, runs
+        ("alarms",),
+        "the monitor keeps its level",
+        patch=("find_spec", lambda name: None),
+    ),
+    Quick(
         "ordinal_packages",
         {"cells": 2 * 3, "summary": None},
         ordinal_packages.MEASURES,
@@ -168,12 +176,12 @@ QUICK = [
         says="within two standard deviations of one test draw",
     ),
     Quick(
-        "segment_repair",
-        {"summary": 2 * len(segment_repair.CASES) * ARMS, "draws": None},
-        ("excess",),
-        "better than the global logit",
+        "segment_calibrator",
+        {"summary": len(segment_calibrator.CASES) * ARMS, "draws": None},
+        ("loss",),
+        "repair_segments is not in this version",
         lambda table: (
-            table.query("moved == 'nothing' and method == @AS_IS").excess.abs() < 1e-9
+            table.query("moved == 'nothing' and method == @AS_IS").loss.abs() < 1e-9
         ).all(),
     ),
     Quick("segment_thresholds", {"draws": 3 * 2 * 2, "simulated": None}, KAPPAS),  # effects, sizes

@@ -17,7 +17,6 @@ FOLDER = Path(__file__).parents[2] / "experiments"
 ELSEWHERE = {
     "few_events": {(".0", ".5"), (".8", ".6")},  # the first run, which the second replaced
     "linear_member": {("2.3", "1.3")},  # the first run
-    "segment_repair": {(".008", ".003"), (".003", ".006")},  # paired, from results/draws.csv
     "threshold_study": {(".0501", ".0022"), (".0172", ".0015")},  # of the first version of the rule
 }  # fmt: skip
 """What no table has, and why."""

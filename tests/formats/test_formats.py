@@ -13,6 +13,7 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives
 from gbdt_objectives import serving
+from gbdt_objectives.calibration import CalibrationMonitor, SegmentCalibrator
 from gbdt_objectives.experimental import DelayDistribution
 from gbdt_objectives.priors import LogOddsShift
 from gbdt_objectives.thresholds import ActionRule, DecisionRule, SegmentShift, Thresholds
@@ -31,6 +32,8 @@ KINDS = {
         SegmentShift,
         LogOddsShift,
         DelayDistribution,
+        CalibrationMonitor,
+        SegmentCalibrator,
     )
 }
 CLOSE = 1e-6

@@ -18,9 +18,11 @@ from gbdt_objectives import serving
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.calibration import (
     BetaCalibrator,
+    CalibrationMonitor,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    SegmentCalibrator,
     SplineCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
@@ -102,9 +104,24 @@ def temperature() -> Any:
     return TemperatureCalibrator().fit(p, [rng.choice(3, p=each) for each in p])
 
 
+def segment_calibrator() -> Any:
+    rng = np.random.default_rng(4)
+    p, site = np.round(rng.random(400), 2), rng.choice(["east", "west"], 400)
+    y = (rng.random(400) < p ** np.where(site == "west", 2, 1)).astype(int)
+    return SegmentCalibrator(LogitCalibrator(), handle_unknown="common").fit(p, y, segments=site)
+
+
 def threshold_classifier() -> Any:
     s = np.linspace(0, 3, 30)
     return go.ThresholdClassifier(labels=WORDS.tolist()).fit(s, WORDS[np.digitize(s, [1.1, 2.2])])
+
+
+def monitor() -> Any:
+    rng, found = np.random.default_rng(4), CalibrationMonitor(0.01, 0.5)
+    for F in (0.5, 1.0):
+        p = np.round(rng.random(40), 3)
+        found.update((rng.random(40) < p / 2).astype(int), p, arrived=F, arrived_at_sampling=F)
+    return found
 
 
 CALIBRATORS = (
@@ -124,8 +141,10 @@ VALUES: dict[str, Callable[[], Any]] = {
     "DelayDistribution": lambda: DelayDistribution(
         delay=[0, 3], probability=[0.75, 1], standard_error=[0.05, 0], horizon=7
     ),
+    "CalibrationMonitor": monitor,
     "ThresholdClassifier": threshold_classifier,
     "TemperatureCalibrator": temperature,
+    "SegmentCalibrator": segment_calibrator,
     **{kind.__name__: lambda kind=kind: of_probability(kind()) for kind in CALIBRATORS},
 }  # fmt: skip
 
@@ -133,8 +152,12 @@ VALUES: dict[str, Callable[[], Any]] = {
 def answers(name: str, value: Any) -> Any:
     """What is asked of a value that was read, as plain numbers and words."""
     at = np.linspace(0.02, 0.98, 9)
+    if name == "SegmentCalibrator":
+        return value.predict(at, segments=["east", "west", "new"] * 3).tolist()
     if name == "SegmentShift":
         return value.apply(at, ["east", "west", "east"] * 3).tolist()
+    if name == "CalibrationMonitor":
+        return [value.evidence, value.shift, value.slope, value.alarm]
     if name == "LogOddsShift":
         return np.asarray(value).tolist()
     if name == "DelayDistribution":

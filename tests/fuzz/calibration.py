@@ -746,3 +746,91 @@ def venn_abers_reference(score: Any, y: Any, sample_weight: Any) -> Any:
         both.append([Near(q, 1e-12) for q in pair])
         middle.append(Near(pair[1] / (1 - pair[0] + pair[1]), 1e-12))
     return {"interval": both, "predict": middle}
+
+
+# calibrators with shifts of segments
+
+
+def draw_segment_calibrator(draw: Draw) -> Arguments:
+    n = draw.between(20, 60)
+    g = draw.rng.integers(0, draw.of([2, 3, 6]), n)
+    z = draw.rng.normal(-1, 1, n)
+    y = (draw.rng.random(n) < 1 / (1 + np.exp(-z - draw.of([0.0, 1.0, 2.5]) * (g % 2)))).astype(int)
+    y[:2] = 0, 1
+    w = draw.rng.integers(1, 4, n) if draw.chance(0.3) else None
+    keep = {"keep_rate": draw.rng.uniform(0.3, 1, n)} if draw.chance(0.3) else {}
+    p = 1 / (1 + np.exp(-z))
+    return {"probability": p, "y": y, "segments": g, "sample_weight": w, "keep": keep}
+
+
+def segment_calibrator(
+    probability: Any, y: Any, segments: Any, sample_weight: Any, keep: Any
+) -> Any:
+    common = calibration.InterceptCalibrator()
+    made = calibration.SegmentCalibrator(common).fit(
+        probability, y, sample_weight, segments=segments, **keep
+    )
+    again = calibration.SegmentCalibrator.from_json(made.to_json())
+    return {
+        "level": made.calibrator_.shift_ + made.shift_, "shifts": made.segment_shift_.shifts,
+        "predict": again.predict(probability, segments=segments),
+    }  # fmt: skip
+
+
+def bisect(rising: Any, low: Any, high: Any) -> Any:
+    """Where a rising function is 0, or each of several."""
+    for _ in range(50):
+        middle = (low + high) / 2
+        above = rising(middle) > 0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return (low + high) / 2
+
+
+def segment_calibrator_reference(
+    probability: Any, y: Any, segments: Any, sample_weight: Any, keep: Any
+) -> Any:
+    """Deviation by deviation, with roots by bisection."""
+    names = sorted(set(segments.tolist()))
+    if len(set(y.tolist())) < 2:
+        raise Outside("y")
+    if len(names) < 2:
+        raise Outside("segments")
+    w = np.ones(len(y)) if sample_weight is None else sample_weight.astype(float)
+    p, g = np.array(probability, float), np.searchsorted(names, segments)
+    z = np.log(p / (1 - p)) - np.log([float(rate) for rate in rates_of(keep, len(y))])
+
+    def chance(m: Any) -> Any:
+        return 1 / (1 + np.exp(-m))
+
+    def sums(x: Any) -> Any:
+        return np.bincount(g, x)
+
+    def loss(m: Any) -> Any:
+        return sums(-w * np.log(np.where(y == 1, chance(m), chance(-m))))
+
+    def shifts_at(b: Any, t: float) -> tuple[Any, float]:
+        """d of each segment, and the log likelihood."""
+        far = np.full(len(names), 40.0)
+        u = bisect(lambda v: v / t**2 + sums(w * (chance(z + b + v[g]) - y)), -far, far)
+        q = chance(z + b + u[g])
+        gain, bends = loss(z + b) - loss(z + b + u[g]), 1 + t**2 * sums(w * q * (1 - q))
+        F = np.exp(gain - u**2 / (2 * t**2)) / np.sqrt(bends)
+        s = bisect(lambda v: -((F - 1) / (1 + v * (F - 1))).sum(), 0.0, 1.0)
+        likelihood = np.log(1 - s + s * F).sum() - loss(z + b).sum()
+        return s * F / (1 - s + s * F) * u, float(likelihood)
+
+    deviations = 0.05 * 2.0 ** np.arange(6)
+
+    def solves(found: Any) -> bool:
+        """There may be several levels: which segments moved, and which stayed? At one of them the
+        shifts follow, and no other deviation is clearly likelier there."""
+        b, d = float(found["level"]), np.array(found["shifts"])
+        left = w @ (chance(z + b + d[g]) - y)
+        at = [shifts_at(b, t) for t in deviations]
+        none = (np.zeros(len(names)), -loss(z + b).sum())
+        likely = max(likelihood for _, likelihood in [none, *at])
+        own = [x for shifts, x in [none, *at] if np.abs(shifts - d).max() < 1e-5]
+        # the level of the others is another, so their likelihood is a little off
+        return bool(abs(left) < 1e-5 * w.sum() and own and max(own) > likely - 0.5)
+
+    return Holds("shifts and level solve the equations", solves)

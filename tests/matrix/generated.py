@@ -337,10 +337,10 @@ class Caller:
         return False
 
     def owner(self, task: Task, others: Mapping[str, Any]) -> Any:
-        """What a method is called on: all its calls share one, but ``fit`` gets a new one."""
+        """What a method is called on: all calls share one, but ``fit`` and ``update`` change it."""
         make = self.entry.owner
         assert make is not None
-        if self.entry.method == "fit":
+        if self.entry.method in ("fit", "update"):
             return make(task, others)
         key = task.name, repr(others)
         if key not in self.owners:

@@ -141,7 +141,7 @@ CELLS = {
     "counts": "counts",
     "names": "groups segments key partition",
     "rates-of-rows": "keep_rate",
-    "times": "delay age arrived",
+    "times": "delay age arrived arrived_before arrived_at_sampling",
     "rates": "negative_keep_rate",
     "by class": "class_keep_rates train_prior target_prior prior",
     "classes": "labels",
@@ -168,13 +168,13 @@ PLAIN = {
         "clip confidence_level constraints correction cost cv data_name decimals delta denominator",
         "dtype early_stopping_rounds edges ensemble equations estimator first first_test floor",
         "folder function gamma handle_unknown hessian hessian_kind horizon input_space intercept",
-        "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
+        "kind label_range link loss m margins max_bins max_iter mean method metric model",
         "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
         "name normalize num_boost_round numerator obj objective objectives of other outputs",
         "params path positions positive_keep_rate random_state reduce rounds rows scale",
-        "scale_by_half score_range second segment segment_features shift shrink",
+        "scale_by_half score_range second segment shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
-        "verbose weights",
+        "verbose weights level",
     ) for name in line.split()
 }  # fmt: skip
 """Parameters that are neither of rows nor of classes."""
@@ -292,7 +292,7 @@ def values(task: Task) -> dict[str, Any]:
         "obj": go.weighted_logloss_objective(1.0),
         "metric": go.qwk_metric() if task.is_graded else "accuracy", "gamma": 2.0, "beta": 1.0,
         "n_classes": K, "function": half_squared_error, "loss": squared_loss, "threshold": 0.3,
-        "segment_features": ["a"], "params": {}, "data": FEATURES, "numerator": squares,
+        "params": {}, "data": FEATURES, "numerator": squares,
         "denominator": one_and_squares,
         "folder": "folder", "path": "path", **SMALL,
     }  # fmt: skip
@@ -399,9 +399,8 @@ def of_library(kind: Any, task: Task) -> dict[str, Any]:
 def to_fit(made: Any, task: Task) -> dict[str, Any]:
     """What an estimator is fitted to."""
     names = inspect.signature(made.fit).parameters
-    return {
-        name: values(task)[name] for name in ("X", "y", "score", "probability") if name in names
-    }
+    needed = ("X", "y", "score", "probability", "segments")
+    return {name: values(task)[name] for name in needed if name in names}
 
 
 @contextmanager
@@ -540,7 +539,7 @@ NOT_TRIED = {
         "calibration.CalibratorChoice", "calibration.ROCConvexHull", "calibration.ReliabilityBins",
         "calibration.SegmentRatios", "calibration.SegmentStatistics", "checking.ObjectiveReport",
         "evaluation.Performance*", "evaluation.ThresholdCrossValidation",
-        "experimental.DelayDistribution", "experimental.SegmentRepair", "plotting.*Display",
+        "experimental.DelayDistribution", "plotting.*Display",
         "plotting.ReliabilityCurve", "priors.PriorEstimate", "priors.PriorShiftTest",
         "thresholds.ActionRule", "thresholds.DecisionRule", "thresholds.SegmentShift",
         "thresholds.ThresholdStatistics",

@@ -74,8 +74,6 @@ MORE_TESTS = {
     "calibration/hull.py": "estimators/test_probability_tree",
     "_checks/tables.py": "checks/test_columns",
     "experimental/delay.py": "objectives/test_contract experimental/test_delayed",
-    "experimental/repair_lightgbm.py": "experimental/test_repair",
-    "experimental/repair_xgboost.py": "experimental/test_repair",
     "objectives/function.py": "objectives/test_autodiff",
     "priors/shift.py": "checks/test_columns",
     "_rows/rows.py": "test_domain objectives/test_base objectives/test_qwk",

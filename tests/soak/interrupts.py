@@ -19,7 +19,7 @@ import lightgbm as lgb
 import numpy as np
 
 import gbdt_objectives as go
-from gbdt_objectives import calibration, evaluation, experimental, serving
+from gbdt_objectives import calibration, evaluation, serving
 from gbdt_objectives._rows import workers as _workers
 from tests.distributed.faults import within
 from tests.soak.common import (
@@ -158,15 +158,6 @@ def cases(n: int) -> dict[str, tuple[Callable[[], Any], bool]]:
         ),
         "calibration_ratio_by_segment": partial(
             calibration.calibration_ratio_by_segment, events, probability, "prediction"
-        ),
-        "repair_segments": partial(
-            experimental.repair_segments,
-            fitted.booster_,
-            X,
-            rare,
-            [0],
-            max_trees=20,
-            random_state=0,
         ),
         "serving.export": partial(export, fitted, X),
         "check_objective": partial(go.check_objective, objective, y),

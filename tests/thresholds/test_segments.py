@@ -231,7 +231,7 @@ def test_apply_adds_the_shift(shift) -> None:
     with pytest.raises(
         ValueError,
         match=r"segments holds 'south', first at row 2, which the shifts of \['east', 'west'\] .*"
-        "'common' for the common thresholds there",
+        "'common' for what all rows have in common",
     ):
         refused.apply([1, 2, 3], ["east", "west", "south"])
     with pytest.raises(ValueError, match=r"segments holds \['south', 'up'\], first at row 0"):

@@ -1,0 +1,1 @@
+"""How often a monitor of probabilities alarms, and how soon."""
