@@ -222,7 +222,7 @@ NEEDS = {
     "y_out": ("probability_out",), "probability_out": ("y_out",),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
     "decide.groups": ("costs", "capacity"), "optimize_actions.groups": ("capacity",),
-    "apply_thresholds": ("labels",), "imbalance_shift": ("X", "y"),
+    "apply_thresholds": ("thresholds", "labels"), "imbalance_shift": ("X", "y"),
     **{f"CatBoost{kind}.{method}": ("y",) for kind in ("Classifier", "Regressor")
        for method in ("fit", "score")},
     "correct_margin.margin": ("negative_keep_rate",),
