@@ -168,7 +168,7 @@ PLAIN = {
         "kind label_range link loss m margins max_bins max_iter max_trees mean method metric model",
         "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
         "name normalize num_boost_round numerator obj objective objectives of other outputs",
-        "params path positions positive_keep_rate random_state reduce rounds rows scale",
+        "overwrite params path positions positive_keep_rate random_state reduce rounds rows scale",
         "scale_by_half score_range second segment segment_features shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
         "verbose weights",
