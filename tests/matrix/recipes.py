@@ -539,6 +539,7 @@ NOT_TRIED = {
         "thresholds.ThresholdStatistics",
     ), RESULT),
     "thresholds.optimize_actions().apply(costs=)": "the rule has its own",
+    "datasets.make_*": "they make rows, and take none",
     **{f"objectives.{name}*": "for authors of losses, who give it rows or margins that are checked"
        for name in ("Interval", "Link", "Rows")},
     "objectives.objective_from_loss().*": "jax compiles a loss in each call, and the objective is "
