@@ -21,8 +21,8 @@ axis.plot(start, 0, "s", color="tab:green")
 axis.annotate("start value 3.5", (start, 0.02), (2.65, 0.62), color="tab:green",
               arrowprops={"arrowstyle": "-", "color": "tab:green"})  # fmt: skip
 axis.plot(score, 0, "o", color="tab:red")
-axis.annotate("score of essay 17: 3.4", (score, -0.03), (score, -0.95), color="tab:red", ha="center",
-              arrowprops={"arrowstyle": "-", "color": "tab:red"})  # fmt: skip
+axis.annotate("score of essay 17: 3.4", (score, -0.03), (score, -0.95), color="tab:red",
+              ha="center", arrowprops={"arrowstyle": "-", "color": "tab:red"})  # fmt: skip
 axis.annotate("", (label, 0), (score, 0), arrowprops={"arrowstyle": "->", "color": "tab:red"})
 axis.plot(label, 0, "*", color="black", markersize=11)
 axis.annotate("its label: 4", (label, 0.03), (4.1, 0.62), arrowprops={"arrowstyle": "-"})
