@@ -4,6 +4,7 @@ from gbdt_objectives import (
     adapters as adapters,
     calibration as calibration,
     checking as checking,
+    datasets as datasets,
     distributed as distributed,
     estimators as estimators,
     evaluation as evaluation,

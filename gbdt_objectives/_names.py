@@ -13,7 +13,7 @@ ROOT = "gbdt_objectives"
 
 ROOMS = (
     "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
-    "adapters", "serving", "distributed", "plotting", "checking", "experimental",
+    "adapters", "serving", "distributed", "plotting", "checking", "datasets", "experimental",
 )  # fmt: skip
 """The public modules of the package, in the order in which they are used."""
 

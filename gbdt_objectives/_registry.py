@@ -187,7 +187,7 @@ class Exported:
 
     def export(
         self, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
-        shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+        shift: Any = None, calibrator: Any = None, check_rows: int = 100, overwrite: bool = False,
     ) -> None:  # fmt: skip
         """Write a folder that serves the model without this package.
 
@@ -196,7 +196,7 @@ class Exported:
         """
         load("gbdt_objectives.serving").export(
             self, folder, X, thresholds=thresholds, shift=shift, calibrator=calibrator,
-            check_rows=check_rows,
+            check_rows=check_rows, overwrite=overwrite,
         )  # fmt: skip
 
 

@@ -94,7 +94,7 @@ FLOORS = (
     ("_steps",),
     ("objectives",),
     ("metrics",),
-    ("thresholds", "priors", "calibration"),
+    ("thresholds", "priors", "calibration", "datasets"),
     ("adapters",),
     ("estimators",),
     ("serving",),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from tests.pages.outputs import PAGES, README, ROOT, blocks, check, copy_data
+from tests.pages.outputs import PAGES, README, ROOT, Shown, blocks, chains, check, copy_data
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,8 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def marks(page: Path, block: str) -> list[pytest.MarkDecorator]:
+def marks(page: Path, chain: list[Shown]) -> list[pytest.MarkDecorator]:
+    block = "".join(block for block, _ in chain)
     missing = [name for name in MISSING if f"import {name}" in block]
     beside = [] if page == README else [pytest.mark.ci]
     if "import mlflow" in block:  # which calls what its own libraries call old
@@ -33,26 +34,28 @@ def marks(page: Path, block: str) -> list[pytest.MarkDecorator]:
     return [*beside, *(pytest.mark.skip(reason=f"needs {name}") for name in missing)]
 
 
-BLOCKS = [
-    pytest.param(block, shown, id=f"{name(page)}-{k}", marks=marks(page, block))
+CHAINS = [
+    pytest.param(chain, id=f"{name(page)}-{k}", marks=marks(page, chain))
     for page in PAGES
-    for k, (block, shown) in enumerate(blocks(page))
+    for k, chain in enumerate(chains(page))
 ]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("block", "shown"), BLOCKS)
-def test_each_python_block_runs_alone(block, shown, tmp_path, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize("chain", CHAINS)
+def test_each_python_block_runs_alone(chain, tmp_path, monkeypatch, capsys) -> None:
+    """Or after those that it continues."""
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there
-    copy_data(block, tmp_path)
+    copy_data("".join(block for block, _ in chain), tmp_path)
     module = ModuleType("block")  # which pickles find, as they find a script
     monkeypatch.setitem(sys.modules, "block", module)
     namespace = vars(module)
-    exec(compile(block, "block", "exec"), namespace)
+    for block, shown in chain:
+        exec(compile(block, "block", "exec"), namespace)
+        check(capsys.readouterr().out, shown)
     if "grades" in namespace:  # labels, not positions or scores
         assert set(np.unique(namespace["grades"])) <= {1, 2, 3, 4, 5, 6}
         assert namespace["grades"].dtype.kind == "i"
-    check(capsys.readouterr().out, shown)
 
 
 def test_another_output_is_noticed() -> None:

@@ -106,6 +106,7 @@ export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, label
     | thresholds=Thresholds([{}], [0, 1]) <- threshold
 export export_onnx Exported.export | thresholds=Thresholds(values, {}) <- labels
     | X <- input_example | leave it out: the example rows X tell <- initial_types signature
+    | overwrite <- force exist_ok
 export export_onnx Exported.export shift_intercept
     | shift=log_odds_shift({}={}) <- negative_keep_rate positive_keep_rate
     | shift=log_odds_shift(train_prior=train_prior, target_prior=target_prior) <- train_prior

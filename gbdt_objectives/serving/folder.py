@@ -11,7 +11,7 @@ import re
 import runpy
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files as resources
 from os import PathLike
@@ -39,13 +39,14 @@ KEYS = (
     "format", "kind", "versions", "features", "boosters", "score", "probability", "classes",
     "outputs", "thresholds", "tolerance", "model", "files", "sha256",
 )  # fmt: skip
+Strange = Callable[[Path], str]
 FILE = re.compile(r"booster_\d+\.(txt|ubj)|predict\.py|check\.npz")
 
 
 @public
 def export(
     model: Any, folder: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
-    shift: Any = None, calibrator: Any = None, check_rows: int = 100,
+    shift: Any = None, calibrator: Any = None, check_rows: int = 100, overwrite: bool = False,
 ) -> None:  # fmt: skip
     """Write a folder that serves a fitted model without this package.
 
@@ -61,7 +62,7 @@ def export(
         QWKClassifier, ThresholdClassifier, DownsampledClassifier, CalibratedClassifier, an
         estimator of ``gbdt_objectives.adapters`` or of the libraries, a Booster, or a ServedModel.
     folder : path
-        It must not exist.
+        It must not exist, unless ``overwrite``.
     X : array-like or DataFrame of shape (n, features), optional
         Rows as ``fit`` saw them. Their dtypes and categories are written, and the folder is
         compared with the model on some of them. Models with categories need it.
@@ -69,6 +70,9 @@ def export(
         What belongs to the model, as in :class:`ServedModel`.
     check_rows : int
         How many rows of X, with predictions, ``check.npz`` gets; 0 for data that must not leave.
+    overwrite : bool
+        Whether to replace a folder that ``export`` wrote, once the new one is complete and has been
+        compared. A folder that holds anything else is refused.
 
     Returns
     -------
@@ -94,14 +98,15 @@ def export(
     """
     model = with_extras(model, thresholds, shift, calibrator)
     check_rows = _checks.whole_number("check_rows", check_rows, 0)
-    if new_path("folder", folder).suffix.lower() == ".onnx":
+    strange = strange_in if _checks.flag("overwrite", overwrite) else None
+    if new_path("folder", folder, strange).suffix.lower() == ".onnx":
         raise ValueError(
             f"folder {folder} is a file's name: write it by export_onnx(model, path, X)"
         )
     plan, X = of_model(model), objects.as_frame(X)
     check_boosters(model, plan)
     features = objects.read_features(model, plan, X)
-    with whole("folder", folder) as temporary:
+    with whole("folder", folder, strange) as temporary:
         temporary.mkdir()
         write_folder(temporary, model, plan, features, X, check_rows)
 
@@ -118,31 +123,66 @@ def check_boosters(model: Any, plan: Plan) -> None:
         )
 
 
+def strange_in(folder: Path) -> str:
+    """What there is at a path that export did not write; "" if it is a folder of export."""
+    try:
+        with (folder / "model.json").open(encoding="utf-8") as file:
+            document = parse(file.read(LONGEST + 1), writer="export")
+        is_ours = str(document["format"]).startswith(f"{FORMAT}/")
+    except (OSError, ValueError, TypeError, KeyError):
+        is_ours = False
+    if not is_ours:
+        return "it has no model.json of export"
+    known = ("model.json", "__pycache__")  # the latter of whoever imports predict.py
+    names = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    return next((f"it holds {name!r}, too" for name in names if not FILE.fullmatch(name)), "")
+
+
 @contextmanager
-def whole(name: str, path: Any) -> Iterator[Path]:
-    """Make a place to write a file or folder, which gets its path once all of it is written."""
+def whole(name: str, path: Any, strange: Strange | None = None) -> Iterator[Path]:
+    """Make a place to write a file or folder, which gets its path once all of it is written. What
+    is there is replaced if ``strange`` finds nothing in it, and comes back if that fails."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}-{uuid4().hex}")
+    temporary, old = (target.with_name(f".{target.name}-{uuid4().hex}") for _ in range(2))
     try:
         yield temporary
-        new_path(name, path)  # somebody else may have written it meanwhile
-        temporary.rename(target)
+        new_path(name, path, strange)  # somebody else may have written it meanwhile
+        if target.is_dir():
+            target.rename(old)
+        temporary.replace(target)
     except BaseException:  # an interrupt, too, leaves no half of a folder
-        shutil.rmtree(temporary, ignore_errors=True)
-        if temporary.is_file():
-            temporary.unlink()
+        if old.exists() and not target.exists():
+            old.rename(target)
+        remove(temporary)
         raise
+    remove(old)
 
 
-def new_path(name: str, path: Any) -> Path:
-    """Check that nothing is at this path yet, and that its folder exists."""
+def remove(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    shutil.rmtree(path, ignore_errors=True)
+    if path.is_file():
+        path.unlink()
+
+
+def new_path(name: str, path: Any, strange: Strange | None = None) -> Path:
+    """Check that nothing is at this path, or only what may be replaced, and that its folder exists.
+    ``strange`` says what is not ours of what is there; None: nothing is replaced."""
     if not isinstance(path, str | PathLike):
         raise TypeError(
             f"{name} must be a path, found {type(path).__name__}: write the model, the path, X"
         )
     target = Path(path)
-    if target.exists():
-        raise ValueError(f"{name} {path} exists: give a new name, or delete it first")
+    if target.exists() and strange is None:
+        raise ValueError(
+            f"{name} {path} exists: pass overwrite=True to replace a model, or give a new name"
+        )
+    link = "it is a link" if target.is_symlink() else ""
+    if strange is not None and target.exists() and (found := link or strange(target)):
+        raise ValueError(
+            f"{name} {path} is not replaced, although overwrite=True, as {found}: give a new name, "
+            "or delete it first"
+        )
     if not target.absolute().parent.is_dir():
         raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
     return target

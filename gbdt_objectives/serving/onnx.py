@@ -37,6 +37,7 @@ from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extra
 from gbdt_objectives.thresholds import Thresholds
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}  # 5 is the first with TreeEnsemble, whose numbers may be float64
+PRODUCER = "gbdt_objectives"
 IR_VERSION = 9  # without it onnx writes its newest, which older runtimes refuse
 ROWS = 10_000  # how many rows of X the graph is tried on
 OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
@@ -45,7 +46,7 @@ OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have f
 @public
 def export_onnx(
     model: Any, path: str | PathLike[str], X: Any = None, *, thresholds: Any = None,
-    shift: Any = None, calibrator: Any = None, dtype: str = "float32",
+    shift: Any = None, calibrator: Any = None, dtype: str = "float32", overwrite: bool = False,
 ) -> None:  # fmt: skip
     """Write a fitted model as one ONNX graph: boosters, mean, stretch, thresholds or calibrator.
 
@@ -61,7 +62,7 @@ def export_onnx(
     model : fitted estimator or trained booster
         What :func:`export` takes, and models with other members, as far as skl2onnx converts them.
     path : path
-        The file, which must not exist.
+        The file, which must not exist, unless ``overwrite``.
     X : array-like or DataFrame of shape (n, features), optional
         Rows as ``fit`` saw them, on up to 10,000 of which the graph is compared with the model.
         Models with categories need it, and members that are not boosters.
@@ -70,6 +71,8 @@ def export_onnx(
     dtype : {"float32", "float64"}
         The type of the input. Under "float32" a row within 6e-8 of a split of LightGBM may take its
         other branch; XGBoost rounds to float32 in any case.
+    overwrite : bool
+        Whether to replace a graph that ``export_onnx`` wrote, once the new one has been compared.
 
     Returns
     -------
@@ -104,7 +107,8 @@ def export_onnx(
     """
     import_onnx("onnx")
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
-    new_path("path", path)
+    strange = strange_graph if _checks.flag("overwrite", overwrite) else None
+    new_path("path", path, strange)
     model = with_extras(model, thresholds, shift, calibrator)
     plan, X = of_model(model), objects.as_frame(X)
     features = features_of_graph(model, plan, X)
@@ -114,8 +118,17 @@ def export_onnx(
                       "that fit saw", UserWarning, stacklevel=2)  # fmt: skip
     else:
         compare(model, plan, features, dtype, graph, X)
-    with whole("path", path) as file:
+    with whole("path", path, strange) as file:
         file.write_bytes(graph)
+
+
+def strange_graph(path: Path) -> str:
+    """Why a path is not a graph of ours; "" if it is one."""
+    try:
+        is_ours = import_onnx("onnx").load(path).producer_name == PRODUCER
+    except Exception:  # protobuf has errors of its own for what it cannot read
+        is_ours = False
+    return "" if is_ours else "it is no graph of export_onnx"
 
 
 def import_onnx(name: str) -> Any:
@@ -336,7 +349,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     given = helper.make_tensor_value_info("X", tensor_type(dtype), ["n", len(features)])
     graph = helper.make_graph(g.nodes, "model", [given], infos, list(g.constants.values()))
     model = helper.make_model(
-        graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
+        graph, ir_version=IR_VERSION, producer_name=PRODUCER,
         producer_version=gbdt_objectives.__version__,
         opset_imports=[helper.make_opsetid(*item) for item in OPSETS.items()],
     )  # fmt: skip

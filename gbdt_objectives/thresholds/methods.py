@@ -45,12 +45,7 @@ def exact(rows: Scored, metric: Any) -> Array:
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
-    if not _rows.are_rising_numbers(rows.labels):
-        raise ValueError(
-            "method='rounding' needs labels that are rising numbers, found "
-            f"{shown(rows.labels.tolist())}: use another method"
-        )
-    return _rows.midpoints(rows.labels)
+    return _rows.nearest_cuts(rows.labels, "method='rounding'", "use another method")
 
 
 def nelder_mead(

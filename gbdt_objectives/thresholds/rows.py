@@ -371,6 +371,14 @@ def are_rising_numbers(labels: Array) -> bool:
     return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())
 
 
+def nearest_cuts(labels: Array, called: str, instead: str) -> Array:
+    """The thresholds of the nearest label, (K-1,); a score half-way between two has the upper."""
+    if not are_rising_numbers(labels):
+        found = shown(labels.tolist())
+        raise ValueError(f"{called} needs labels that are rising numbers, found {found}: {instead}")
+    return midpoints(labels)
+
+
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
     """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
     order = labels.tolist()
@@ -563,7 +571,7 @@ class Thresholds(ArrayValue, Table, SavedAsJSON):
 
 @public
 def apply_thresholds(
-    score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
+    score: ArrayLike, thresholds: ArrayLike | None = None, labels: ArrayLike | None = None
 ) -> Array:
     """Ordered classes of scores of new rows, by the thresholds of :func:`optimize_thresholds`.
 
@@ -571,15 +579,19 @@ def apply_thresholds(
 
         class k where thresholds[k-1] <= score < thresholds[k]
 
+    Without thresholds a score is rounded to the nearest of ``labels``: thresholds[k] is midway
+    between labels k and k + 1, so that 2.5 is 3, where ``numpy.rint`` gives 2.
+
     Parameters
     ----------
     score : array-like of shape (n,)
         Finite, in the units of the thresholds; a Dask Series or Array gives a lazy one.
-    thresholds : array-like of shape (K-1,)
-        Sorted; equal ones leave a class empty, -inf and +inf are allowed.
+    thresholds : array-like of shape (K-1,), optional
+        Sorted; equal ones leave a class empty, -inf and +inf are allowed. None: the nearest label.
     labels : array-like of shape (K,), optional
         The classes in ascending order; ``range(K)`` for class positions. None: those that the
         thresholds of :func:`optimize_thresholds` carry; numbers that were computed carry none.
+        Without thresholds rising numbers in units of the score, evenly spaced or not.
 
     Returns
     -------
@@ -589,7 +601,8 @@ def apply_thresholds(
     Raises
     ------
     ValueError
-        Thresholds not sorted; labels missing, repeated, not K, or not the thresholds'; NaN.
+        Thresholds not sorted; labels missing, repeated, not K, or not the thresholds'; NaN; labels
+        that are not rising numbers, if there are no thresholds.
 
     Examples
     --------
@@ -599,7 +612,16 @@ def apply_thresholds(
     array([1, 1, 1, 2, 3, 3])
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
     array([0, 1, 2])
+    >>> apply_thresholds([0.2, 2.5, 9.0], labels=[1, 2, 3])
+    array([1, 3, 3])
     """
+    if thresholds is None:
+        if labels is None:
+            raise ValueError(
+                "thresholds and labels are missing: pass those of optimize_thresholds(y, score), "
+                "or labels=[...], all classes in ascending order, to round to the nearest"
+            )
+        thresholds = nearest_cuts(check_order(labels), "rounding", "pass thresholds, too")
     if is_dask(score):
         found = Thresholds._with_labels(thresholds, labels)
         of_part = partial(apply_thresholds, thresholds=found)

@@ -171,7 +171,7 @@ PLAIN = {
         "kind label_range link loss m margins max_bins max_iter mean method metric model",
         "monotone n n_bags n_bins n_bootstrap n_classes n_jobs n_repeats n_resamples n_starts",
         "name normalize num_boost_round numerator obj objective objectives of other outputs",
-        "params path positions positive_keep_rate random_state reduce rounds rows scale",
+        "overwrite params path positions positive_keep_rate random_state reduce rounds rows scale",
         "scale_by_half score_range second segment shift shrink",
         "standard_error start strategy text threshold thresholds title tol tree values variance",
         "verbose weights level",
@@ -225,7 +225,7 @@ NEEDS = {
     "y_out": ("probability_out",), "probability_out": ("y_out",),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
     "decide.groups": ("costs", "capacity"), "optimize_actions.groups": ("capacity",),
-    "apply_thresholds": ("labels",), "imbalance_shift": ("X", "y"),
+    "apply_thresholds": ("thresholds", "labels"), "imbalance_shift": ("X", "y"),
     **{f"CatBoost{kind}.{method}": ("y",) for kind in ("Classifier", "Regressor")
        for method in ("fit", "score")},
     "correct_margin.margin": ("negative_keep_rate",),
@@ -545,6 +545,7 @@ NOT_TRIED = {
         "thresholds.ThresholdStatistics",
     ), RESULT),
     "thresholds.optimize_actions().apply(costs=)": "the rule has its own",
+    "datasets.make_*": "they make rows, and take none",
     **{f"objectives.{name}*": "for authors of losses, who give it rows or margins that are checked"
        for name in ("Interval", "Link", "Rows")},
     "objectives.objective_from_loss().*": "jax compiles a loss in each call, and the objective is "

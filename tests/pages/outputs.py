@@ -23,7 +23,11 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[mt]*/*.md")),
 ]
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", flags=re.M | re.S)
+BLOCK = re.compile(
+    r"^(?:<!-- (example|continues): ([\w-]+) -->\n)?"
+    r"```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?",
+    flags=re.M | re.S,
+)
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?")
 LOGGED = re.compile(r"^(?:\[LightGBM\]|Finding random open ports|\[[# ]{9,}\]).*\n", flags=re.M)
 """What libraries say of their work, which is not shown: ports, and progress."""
@@ -32,9 +36,29 @@ CLOSE = {"rel": 0.05, "abs": 0.02}
 """How far a number may be from what is shown: boosters of another version train other trees."""
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Each block of Python, and the output that is shown under it."""
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+Shown = tuple[str, str]
+"""A block of Python, and the output that is shown under it."""
+
+
+def blocks(page: Path) -> list[Shown]:
+    return [shown for chain in chains(page) for shown in chain]
+
+
+def chains(page: Path) -> list[list[Shown]]:
+    """The blocks that run alone, each with those that continue it, in the order of the page.
+
+    ``<!-- example: NAME -->`` stands above the first, ``<!-- continues: NAME -->`` above others.
+    """
+    found, named = list[list[Shown]](), dict[str, list[Shown]]()
+    for word, name, block, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if word == "continues":
+            named[name].append((block, shown))  # a KeyError names what no block is called
+            continue
+        found.append([(block, shown)])
+        if word:
+            assert name not in named, f"{page.name} has two examples {name}"
+            named[name] = found[-1]
+    return found
 
 
 def copy_data(block: str, folder: Path) -> None:
@@ -56,30 +80,38 @@ def check(printed: str, shown: str) -> None:
     assert numbers(printed) == pytest.approx(numbers(shown), **CLOSE)
 
 
-def run(block: str) -> str:
-    """What a block prints in a process of its own."""
+END = "-- end of a block --"
+
+
+def run(chain: list[str]) -> list[str]:
+    """What each block of a chain prints, in a process of their own."""
+    code = f"print({END!r})\n".join(f"{block}\n" for block in chain)
     with tempfile.TemporaryDirectory() as folder:
-        copy_data(block, Path(folder))
+        copy_data(code, Path(folder))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            [sys.executable, "-c", block], cwd=folder, env=environment, check=True,
+            [sys.executable, "-c", code], cwd=folder, env=environment, check=True,
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-    said = LOGGED.sub("", done.stdout.replace("\r", "\n"))
-    return "".join(f"{line.rstrip()}\n" for line in said.strip("\n").splitlines())
+    said = LOGGED.sub("", done.stdout.replace("\r", "\n")).split(END)
+    return ["".join(f"{line.rstrip()}\n" for line in x.strip("\n").splitlines()) for x in said]
 
 
 def write(page: Path) -> None:
     """Run the page's blocks; what has not changed but by a little stays."""
+    printed = {}
+    for chain in chains(page):
+        of_chain = run([block for block, _ in chain])
+        printed.update({block: said for (block, _), said in zip(chain, of_chain, strict=True)})
 
     def with_output(found: re.Match[str]) -> str:
-        block, shown = found[1], found[2] or ""
-        printed = run(block)
+        word, name, block, shown = found.groups()
         try:
-            check(printed, shown)
+            check(printed[block], shown or "")
         except AssertionError:
-            shown = printed
-        return f"```python\n{block}```\n" + (f"```text\n{shown}```\n" if shown else "")
+            shown = printed[block]
+        above = f"<!-- {word}: {name} -->\n" if word else ""
+        return f"{above}```python\n{block}```\n" + (f"```text\n{shown}```\n" if shown else "")
 
     text = page.read_text(encoding="utf-8")
     page.write_text(BLOCK.sub(with_output, text), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 
 import pytest
@@ -40,3 +41,39 @@ def test_each_page_that_cites_a_study_has_a_check() -> None:
 
 def test_each_check_is_of_a_page() -> None:
     assert set(CHECKED) <= set(PATHS)
+
+
+PLAIN = ("docs/words.md", "docs/training.md")
+"""Pages for newcomers, whose paragraphs and sentences are short."""
+
+
+def paragraphs(text: str) -> list[str]:
+    """The running text: no code, tables, pictures, headings and comments; a point is one."""
+    text = re.sub(r"^```.*?^```$|^<!--.*?-->$|^!\[.*?\)$|^[|#].*?$", "", text, flags=re.M | re.S)
+    text = re.sub(r"^- ", "\n", text, flags=re.M)
+    found = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
+    return [re.sub(r"\[(.*?)\]\(.*?\)", r"\1", part) for part in found if part]
+
+
+def sentences(paragraph: str) -> list[str]:
+    return re.split(r"(?<=[.!?:])\s+", paragraph.replace("*", ""))
+
+
+@pytest.mark.parametrize("path", PLAIN)
+def test_paragraphs_and_sentences_for_newcomers_are_short(path: str) -> None:
+    found = paragraphs((ROOT / path).read_text(encoding="utf-8"))
+    assert len(found) > 10
+    assert not [part for part in found if len(part.split()) > 80]
+    assert not [each for part in found for each in sentences(part) if len(each.split()) > 30]
+
+
+def test_long_paragraphs_and_sentences_are_seen() -> None:
+    assert paragraphs("# A\n\none\ntwo\n\n```python\nx\n```\n- three\n- four [f](g.md)\n") == [
+        "one two", "three", "four f",
+    ]  # fmt: skip
+    assert sentences("One, two. Three: four? Five") == [
+        "One, two.",
+        "Three:",
+        "four?",
+        "Five",
+    ]

@@ -605,9 +605,79 @@ def test_another_process_that_writes_the_same_folder(tmp_path: Path, monkeypatch
         (tmp_path / "model" / "model.json").write_text("theirs")
 
     monkeypatch.setattr(serving.folder, "write_folder", meanwhile)
-    with pytest.raises(ValueError, match="^folder .*model exists: give a new name, or delete it"):
+    with pytest.raises(ValueError, match="^folder .*model exists: pass overwrite=True"):
         serving.export(fitted.model, tmp_path / "model", fitted.X)
     assert [*tmp_path.iterdir()] == [tmp_path / "model"]
     assert (tmp_path / "model" / "model.json").read_text() == "theirs"
     with pytest.raises(TypeError, match="^folder must be a path, .* found Booster"):
         serving.load(fitted.model.booster_)
+
+
+def grades(folder: Path, fitted: Fitted) -> list[float]:
+    return serving.load(folder).predict(fitted.X).tolist()
+
+
+def test_overwrite_replaces_a_model_and_nothing_else(tmp_path: Path) -> None:
+    first, second = regressor("lightgbm"), regressor("lightgbm", n_estimators=9)
+    folder = tmp_path / "model"
+    serving.export(first.model, folder, first.X, overwrite=True)  # nothing is there yet
+    old = grades(folder, first)
+    (folder / "__pycache__").mkdir()  # of a service that imported predict.py
+    serving.export(second.model, folder, second.X, check_rows=0, overwrite=True)
+    assert grades(folder, second) == second.model.predict(second.X).tolist() != old
+    assert [*tmp_path.iterdir()] == [folder]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "booster_0.txt", "model.json", "predict.py"
+    ]  # fmt: skip
+    again = go.ThresholdClassifier().fit([0.1, 0.4, 0.3, 0.6, 0.7, 0.9], [1, 1, 2, 2, 3, 3])
+    again.export(folder, overwrite=True)
+    assert serving.load(folder).predict([0.2, 0.6, 0.9]).tolist() == [1, 2, 3]
+
+
+def test_overwrite_keeps_the_old_model_until_the_new_one_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, folder = regressor("lightgbm"), tmp_path / "model"
+    serving.export(fitted.model, folder, fitted.X)
+    old = {path.name: path.read_bytes() for path in folder.iterdir()}
+    own = type(folder).replace
+
+    def differs(*given: Any) -> None:
+        raise ValueError("the exported model would predict otherwise")
+
+    def stopped(path: Path, target: Path) -> Path:
+        if path.name.startswith("."):
+            raise KeyboardInterrupt  # between the two renames
+        return own(path, target)
+
+    for place, name, broken in (
+        (serving.folder, "compare_served", differs), (type(folder), "replace", stopped)
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, broken)
+            with pytest.raises((ValueError, KeyboardInterrupt)):
+                serving.export(fitted.model, folder, fitted.X, overwrite=True)
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == old
+        assert [*tmp_path.iterdir()] == [folder]
+
+
+def test_overwrite_refuses_what_export_did_not_write(tmp_path: Path) -> None:
+    fitted = regressor("lightgbm")
+    mine, notes, file, link = (tmp_path / name for name in ("mine", "notes", "file", "link"))
+    mine.mkdir()
+    (mine / "model.json").write_text('{"format": "of another program"}')
+    serving.export(fitted.model, notes, fitted.X)
+    (notes / "notes.txt").write_text("keep me")
+    file.write_text("keep me")
+    serving.export(fitted.model, tmp_path / "model", fitted.X)
+    link.symlink_to(tmp_path / "model")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for place, reason in (
+        (mine, "no model.json of export"), (notes, "it holds 'notes.txt', too"),
+        (file, "no model.json of export"), (link, "it is a link"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"not replaced, although overwrite=True, .*{reason}"):
+            serving.export(fitted.model, place, fitted.X, overwrite=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    with pytest.raises(TypeError, match="overwrite must be True or False"):
+        serving.export(fitted.model, mine, fitted.X, overwrite="yes")  # type: ignore[arg-type]

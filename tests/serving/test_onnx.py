@@ -319,7 +319,7 @@ def test_what_has_no_graph_is_refused(tmp_path):
     with pytest.raises(TypeError, match="no booster"):
         written("model", tmp_path)
     model = lgb_regressor().fit(X, grade)
-    with pytest.raises(ValueError, match="path .* exists: give a new name"):
+    with pytest.raises(ValueError, match="path .* exists: pass overwrite=True"):
         serving.export_onnx(model, tmp_path, X)
     with pytest.raises(ValueError, match="dtype must be"):
         written(model, tmp_path, dtype="float16")
@@ -465,9 +465,17 @@ def test_a_graph_is_written_whole_or_not_at_all(error, tmp_path, monkeypatch) ->
 
     with monkeypatch.context() as busy:
         busy.setattr(type(tmp_path), "write_bytes", meanwhile)
-        with pytest.raises(ValueError, match="model.onnx exists: give a new name"):
+        with pytest.raises(ValueError, match="model.onnx exists: pass overwrite=True"):
             serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert (tmp_path / "model.onnx").read_bytes() == b"theirs"
     (tmp_path / "model.onnx").unlink()
     serving.export_onnx(model, tmp_path / "model.onnx", X)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+    serving.export_onnx(lgb_regressor(n_estimators=2).fit(X, grade), tmp_path / "model.onnx", X,
+                        overwrite=True)  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+    smaller = (tmp_path / "model.onnx").read_bytes()
+    (tmp_path / "model.onnx").write_bytes(b"theirs")
+    with pytest.raises(ValueError, match="not replaced, .*it is no graph of export_onnx"):
+        serving.export_onnx(model, tmp_path / "model.onnx", X, overwrite=True)
+    assert (tmp_path / "model.onnx").read_bytes() == b"theirs" != smaller

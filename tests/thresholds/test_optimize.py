@@ -462,3 +462,23 @@ test_bad_columns_of_labels_are_refused = refusals_of(
     (LABELS, [[0.9, np.nan], [0.4, 0.9]], "score must be finite"),
     ([0, 1], [0.1, 0.9], "for one label use optimize_thresholds"),
 )  # fmt: skip
+
+
+@each("labels", [[1, 2, 3, 4, 5, 6], [0, 1], [-3, 0, 0.5, 4], [10, 20, 50]], ids=str)
+def test_without_thresholds_a_score_has_the_nearest_label(labels: list[float]) -> None:
+    score = np.arange(-40, 240) / 4  # every half-way point is among them, without rounding
+    nearest = [min(labels, key=lambda label: (abs(label - s), -label)) for s in score]
+    rounded = apply_thresholds(score, labels=labels)
+    assert rounded.tolist() == nearest  # of two as near, the upper
+    assert rounded.dtype == np.asarray(labels).dtype
+    found = optimize_thresholds(nearest, score, labels=labels, method="rounding")
+    same = apply_thresholds(score, found)
+    np.testing.assert_array_equal(rounded, same)
+
+
+def test_rounding_says_which_labels_it_needs() -> None:
+    with pytest.raises(ValueError, match="labels are missing: pass .*labels=.*to round"):
+        apply_thresholds([0.5])
+    for labels in (["low", "high"], [3, 2, 1], [False, True]):
+        with pytest.raises(ValueError, match="rounding needs labels that are rising numbers"):
+            apply_thresholds([0.5], labels=labels)
