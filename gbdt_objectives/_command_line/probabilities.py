@@ -180,8 +180,9 @@ def fit_map(o: SimpleNamespace, rows: ScoredTable) -> tuple[Any, dict[str, float
     y, s, w, g, rates, _ = rows
     if o.method == "auto":
         choice = go.calibration.choose_calibrator(
-            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
-        )
+            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, verbose=files.is_watched(),
+            **rates,
+        )  # fmt: skip
         return choice.calibrator.fit(s, y, w, **rates), choice.log_loss
     if o.method is None:
         return fit_default(s, y, w, input_space=o.input_space, **rates), {}
