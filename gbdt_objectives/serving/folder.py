@@ -392,8 +392,8 @@ def explain_border(tolerance: float) -> str:
     """Why the class of a row on a border differs, and what helps."""
     return (
         f"their scores differ by less than {tolerance:g}, as sums in another order do, but lie at "
-        "a threshold or between two classes: move thresholds by more than that, up so that such "
-        f"scores lie below, or down: Thresholds(np.asarray(t) + {2 * tolerance:g}, t.labels)"
+        "a threshold or between two classes: move thresholds, "
+        f"Thresholds(np.asarray(t) + {2 * tolerance:g}, t.labels)"
     )
 
 
