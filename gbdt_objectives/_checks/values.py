@@ -97,11 +97,8 @@ def show_progress(
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
-        raise ImportError(
-            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]' or tqdm"
-        ) from error
-    bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
-    return bar
+        raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
+    return tqdm(done, total=total, desc=description, unit=unit)  # type: ignore[no-any-return]
 
 
 def flag_or_auto(name: str, value: object) -> bool | None:

@@ -77,8 +77,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         False: train one model on all rows. "auto": True if each row is held out once and no
         probability is exactly 0 or 1, which has no log-odds; otherwise False.
     verbose : bool or int
-        Whether to show progress over folds, and of "auto" over calibrators, by tqdm, ``pip install
-        'gbdt_objectives[progress]'``.
+        Whether to show progress over folds, and of "auto" over calibrators, as QWKClassifier does.
 
     Attributes
     ----------
@@ -247,7 +246,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         """The calibrator, fitted on rows that were held out, and what "auto" chose it from."""
         if self.calibrator is None:
             return {"calibrator_": calibrator_choice.fit_default(*rows, **rates)}
-        choice = None if self._is_named else choose_by_folds(*rows, group, rates, self.verbose)
+        given = rates | {"verbose": self.verbose}
+        choice = None if self._is_named else choose_by_folds(*rows, group, given)
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
         calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
         compared = {} if choice is None else {"comparison_": choice}
@@ -370,9 +370,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
 
 
 def choose_by_folds(
-    score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any],
-    verbose: bool | int,
-) -> calibrator_choice.CalibratorChoice:  # fmt: skip
+    score: Array, position: Array, w: Array | None, group: Array | None, given: dict[str, Any]
+) -> calibrator_choice.CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
     folds = FOLDS
     if group is not None:
@@ -382,9 +381,7 @@ def choose_by_folds(
             "the rows held out are of one group, within which calibrator='auto' cannot compare: "
             "name a calibrator, for instance LogitCalibrator()"
         )
-    return calibrator_choice.choose_calibrator(
-        position, score, w, cv=folds, groups=group, verbose=verbose, **rates
-    )
+    return calibrator_choice.choose_calibrator(position, score, w, cv=folds, groups=group, **given)
 
 
 def is_binary(calibrator: Any) -> bool:

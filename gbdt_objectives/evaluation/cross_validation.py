@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
-from gbdt_objectives._checks.tables import Split, held_out_once
+from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Rows, Table
 from gbdt_objectives.metrics import ClassMetric
@@ -186,15 +185,14 @@ def cross_validate_thresholds(
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, random_state=random_state)
     found = [methods.find_thresholds(name, rows.by_score, target).values for name in chosen]
-    bar = partial(_checks.show_progress, verbose)
-    folds: Iterable[Split] = bar(splits, len(splits), "thresholds", "fold")
-    held_out = [rows.judge_fold(f, *each, chosen) for f, each in enumerate(folds)]
+    folds = _checks.show_progress(verbose, splits, len(splits), "thresholds", "fold")
+    held_out = [rows.judge_fold(f, train, test, chosen) for f, (train, test) in enumerate(folds)]
     predicted = np.empty((len(chosen), len(y)), np.int64)
     for (_, test), (classes, _) in zip(splits, held_out, strict=True):
         predicted[:, test] = classes
     unit = np.arange(len(y)) if group is None else group
-    draws = bar(range(n_bootstrap), n_bootstrap, "intervals", "resample") if n_bootstrap else ()
-    fits = rows.resampled_fits(chosen, draws, unit, rng)
+    bar = n_bootstrap and verbose, range(n_bootstrap), n_bootstrap, "intervals", "resample"
+    fits = rows.resampled_fits(chosen, _checks.show_progress(*bar), unit, rng)
     return ThresholdCrossValidation(
         methods=chosen, labels=order, greater_is_better=is_greater_better(target),
         score=np.array([rows.score(p) for p in predicted]),
@@ -248,9 +246,7 @@ class _Rows:
             )
         return predicted, scores
 
-    def resampled_fits(
-        self, chosen: Sequence[str], draws: Iterable[int], unit: Array, rng: Any
-    ) -> Array:
+    def resampled_fits(self, chosen: Sequence[str], draws: Any, unit: Array, rng: Any) -> Array:
         """Thresholds of each method on bootstrap resamples of units, (draws, m, K-1)."""
         own, units = unit[self.by_score.order], int(unit.max()) + 1
         resamples = (draw_resample(rng, self.by_score, own, units) for _ in draws)
