@@ -294,11 +294,11 @@ def check_one_score(name: str, y_pred: Any) -> None:
     shape = np.shape(y_pred)
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            f"{name} takes one score of each row, found shape {shape}: call it with classes, "
-            "y_pred.argmax(axis=1), train one score, as qwk_objective() does, or measure "
-            'class_logloss_metric(input_space="probability"), of margins class_logloss_metric() or '
-            "loss_metric(objective); a function that XGBoost stops on must return what falls, such "
-            "as 1 - kappa"
+            f"{name} takes one score of each row, found shape {shape}: measure "
+            'class_logloss_metric(input_space="probability"), of margins under an objective of '
+            "yours class_logloss_metric() or loss_metric(objective), train one score, as "
+            "qwk_objective() does, or call it with classes, y_pred.argmax(axis=1); a function that "
+            "XGBoost stops on must return what falls, such as 1 - kappa, or that of metric.loss"
         )
 
 
