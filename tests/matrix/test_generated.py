@@ -17,7 +17,7 @@ from tests.matrix import generated, recipes
 from tests.matrix.generated import Entry, Record, cells_of, changes, entries, reason
 
 MOST = 40
-COMPUTES = ["adapters", "adapters.catboost", "calibration", "metrics", "objectives", "plotting",
+COMPUTES = ["datasets", "adapters", "adapters.catboost", "calibration", "metrics", "objectives", "plotting",
             "priors", "serving", "thresholds"]  # fmt: skip
 TRAINS = ["adapters.lightgbm", "adapters.sklearn", "adapters.xgboost", "checking", "estimators",
           "evaluation", "experimental"]  # fmt: skip
