@@ -234,8 +234,8 @@ def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     of_file = "is a file's name: write it by export_onnx"
     for folder, given, words in (
         *(("model", {"check_rows": rows}, "check_rows must be") for rows in (-1, 1.5, None)),
-        ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file), ("", {}, "exists: pass overwrite=True"),
-        ("a/b", {}, "does not exist: make it first"),
+        ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file),
+        ("", {}, "exists: pass overwrite=True"), ("a/b", {}, "does not exist: make it first"),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=words):
             serving.export(fitted.model, tmp_path / folder, fitted.X, **given)
