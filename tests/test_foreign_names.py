@@ -160,7 +160,7 @@ OURS: dict[str, Any] = {
     "max_features": 1.0, "max_trees": 2, "tree": DecisionTreeClassifier(max_depth=2),
     "matrix": 1 - np.eye(2), "num_boost_round": 2, "eval_sample_weight": [ONES],
     "sample_weight_eval_set": [ONES], "eval_metric": go.qwk_metric(), "estimator": PLAIN,
-    "obj": FOCAL, "threshold": 0.5, "margin": P,
+    "obj": FOCAL, "threshold": 0.5, "margin": P, "overwrite": True,
     "model": SERVED, "folder": "folder", "path": "path.onnx", "counts": np.full(ROWS, 2),
 }  # fmt: skip
 """A value of each of our arguments, if the example has none."""

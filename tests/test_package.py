@@ -265,3 +265,22 @@ def test_what_does_it_take(function: Any) -> None:
         named |= dict.fromkeys(names.split(", "), words.strip())
     assert set(inspect.signature(function).parameters) <= set(named)
     assert all(named.values())
+
+
+def words(node: ast.AST) -> int:
+    """The words of a string; what stands in braces is one."""
+    if isinstance(node, ast.JoinedStr):
+        node = ast.Constant("".join(getattr(part, "value", "") if isinstance(part, ast.Constant)
+                                    else "{}" for part in node.values))  # fmt: skip
+    value = getattr(node, "value", None)
+    return len(value.split()) if isinstance(value, str) else 0
+
+
+@each("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_message_has_at_most_sixty_words(path: Path) -> None:
+    """An f-string counts as a whole, with a word for each value; what is added to it, apart."""
+    for node in nodes(path):
+        is_warning = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "warn"
+        if isinstance(node, ast.Raise) or is_warning:
+            longest = max(map(words, ast.walk(node)), default=0)
+            assert longest <= 60, f"line {node.lineno} says {longest} words: shorten it"

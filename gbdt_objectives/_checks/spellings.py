@@ -145,7 +145,7 @@ VennAbersCalibrator
     | write CalibratedClassifier(estimator, VennAbersCalibrator(), cv=5) <- estimator inductive
       cal_size n_splits random_state
 CalibratedClassifier DownsampledClassifier QWKClassifier
-    | write estimator.set_params({}={}) <- n_jobs verbose n_estimators learning_rate max_depth
+    | write estimator.set_params({}={}) <- n_jobs n_estimators learning_rate max_depth
 CalibratedClassifier.fit DownsampledClassifier.fit
     | write estimator.set_params({}={}) <- early_stopping_rounds
 QWKClassifier | objective <- loss? | weights <- final_estimator?

@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from inspect import isfunction
 from os.path import commonprefix
@@ -86,6 +86,19 @@ def is_loud(name: str, value: object) -> bool:
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         return flag(name, value)
     return whole_number(name, value, 0) > 0
+
+
+def show_progress(
+    verbose: object, done: Iterable[Any], total: int, description: str, unit: str
+) -> Iterable[Any]:
+    """What is computed one by one, with a bar if the argument ``verbose`` asks for one."""
+    if not is_loud("verbose", verbose):
+        return done
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
+    return tqdm(done, total=total, desc=description, unit=unit)  # type: ignore[no-any-return]
 
 
 def flag_or_auto(name: str, value: object) -> bool | None:

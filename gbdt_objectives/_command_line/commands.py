@@ -84,7 +84,7 @@ def thresholds(o: SimpleNamespace) -> None:
     doing(f"cross-validating thresholds of {table.rows} rows, {o.cv} folds")
     found = go.cross_validate_thresholds(
         y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
-        metric=o.metric, n_bootstrap=0, random_state=o.random_state,
+        metric=o.metric, n_bootstrap=0, random_state=o.random_state, verbose=files.is_watched(),
     )  # fmt: skip
     classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
     report = {"rows": table.rows, "metric": o.metric, **report_of(found)}
@@ -92,7 +92,7 @@ def thresholds(o: SimpleNamespace) -> None:
         doing("estimating the interval, 2 repeats of nested cross-validation")
         report["interval"] = go.evaluation.estimate_performance(
             classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
-            sample_weight=w, groups=g, random_state=o.random_state,
+            sample_weight=w, groups=g, random_state=o.random_state, verbose=files.is_watched(),
         ).interval  # fmt: skip
     say(report, thresholds_as_text(report, found, o.cv), o.style)
     save(classifier, o.output)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -450,6 +451,11 @@ def doing(step: str) -> None:
     """Say on a terminal what takes a while now; a file or pipe of errors gets no such lines."""
     if sys.stderr.isatty():
         click.echo(f"{step} ...", err=True)
+
+
+def is_watched() -> bool:
+    """Whether a progress bar has a terminal to be on, and tqdm, which draws it, is there."""
+    return sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 def told(output: str | None, what: str) -> None:

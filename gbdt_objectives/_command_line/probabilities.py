@@ -186,8 +186,9 @@ def fit_map(o: SimpleNamespace, rows: ScoredTable, segments: Any) -> tuple[Any, 
     calibrator, losses = None, dict[str, float]()
     if o.method == "auto":
         choice = go.calibration.choose_calibrator(
-            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
-        )
+            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, verbose=files.is_watched(),
+            **rates,
+        )  # fmt: skip
         calibrator, losses = choice.calibrator, choice.log_loss
     elif o.method is not None:
         calibrator = getattr(go.calibration, CALIBRATORS[o.method])()

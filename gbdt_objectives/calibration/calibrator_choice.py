@@ -79,7 +79,7 @@ def choose_calibrator(
     y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None, *, cv: Any = 5,
     random_state: RandomState = 0, negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None, class_keep_rates: Mapping[Any, float] | None = None,
-    groups: ArrayLike | None = None,
+    groups: ArrayLike | None = None, verbose: bool | int = False,
 ) -> CalibratorChoice:  # fmt: skip
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
@@ -107,6 +107,8 @@ def choose_calibrator(
     groups : array-like of shape (n,), optional
         Whose row it is, where outcomes of one user, session or document may depend on each other:
         rows of one are held out together, and count together in the standard error.
+    verbose : bool or int
+        Whether to show progress over the five by tqdm, ``pip install 'gbdt_objectives[progress]'``.
 
     Returns
     -------
@@ -134,7 +136,8 @@ def choose_calibrator(
     group = rows.owners(groups)
     splits = held_out_once(rows.y, cv, group, random_state=random_state)
     named = {type(one).__name__: one for one in CANDIDATES}
-    held_out = {name: held_out_losses(one, rows, splits, offset) for name, one in named.items()}
+    each = _checks.show_progress(verbose, named.items(), len(named), "calibrators", "calibrator")
+    held_out = {name: held_out_losses(one, rows, splits, offset) for name, one in each}
     W = float(rows.w.sum())
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
     first, *others = named

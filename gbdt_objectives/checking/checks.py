@@ -293,10 +293,9 @@ def check_sign(probe: Probe) -> None:
         if stuck.any():
             row, where = _worst(stuck, probe)
             raise Failure(
-                f"the hessian is 0 where the gradient is {g[row]:.4g}, {where}: such rows pull at "
-                "a leaf and do not slow its step, so XGBoost steps far past the optimum, and "
-                "neither it nor LightGBM splits off a leaf of them; return an upper bound of the "
-                "second derivative instead, for Huber's loss "
+                f"the hessian is 0 where the gradient is {g[row]:.4g}, {where}: such rows do not "
+                "slow a leaf's step, so XGBoost steps far past the optimum; return an upper bound "
+                "of the second derivative, for Huber's loss "
                 "weight * np.minimum(1, delta / np.abs(margin - y_true))"
             )
 

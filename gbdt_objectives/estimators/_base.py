@@ -7,7 +7,7 @@ each row; c the center, (K,), or the log-odds of the second of two classes; s >=
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from numbers import Real
 from typing import Any, NamedTuple
@@ -467,17 +467,6 @@ def take(w: Array | None, rows: Array) -> Array | None:
 
 def weight_argument(w: Array | None) -> dict[str, Any]:
     return {} if w is None else {"sample_weight": w}
-
-
-def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError(
-            "verbose=True needs tqdm: pip install 'gbdt_objectives[progress]' or tqdm"
-        ) from error
-    bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
-    return bar
 
 
 def check_names(estimator: Any, others: Mapping[str, Any]) -> None:

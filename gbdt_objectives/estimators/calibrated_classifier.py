@@ -54,9 +54,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     Parameters
     ----------
     estimator : classifier or list of (str, classifier)
-        With ``predict_proba``. What it prints itself is all that is seen of the progress over the
-        folds. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1. Several, for two
-        classes, are a list with names, ``[("trees", LGBMClassifier()), ("linear",
+        With ``predict_proba``. X and y are passed on unchanged: XGBClassifier needs labels 0 and 1.
+        Several, for two classes, are a list with names, ``[("trees", LGBMClassifier()), ("linear",
         LogisticRegression())]``, share the folds, and have one probability, by a logistic
         regression on their out-of-fold log-odds, with weights >= 0.
     calibrator : calibrator or "auto", optional
@@ -78,6 +77,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         True: average the folds' models, which ranks better and predicts more slowly than one model.
         False: train one model on all rows. "auto": True if each row is held out once and no
         probability is exactly 0 or 1, which has no log-odds; otherwise False.
+    verbose : bool or int
+        Whether to show progress over folds, and of "auto" over calibrators, as QWKClassifier does.
 
     Attributes
     ----------
@@ -128,6 +129,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
     _: KW_ONLY
     cv: Any = FOLDS
     ensemble: bool | Literal["auto"] = "auto"
+    verbose: bool | int = False
 
     _kind = _stack.CLASSIFIERS
 
@@ -247,7 +249,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         """The calibrator, fitted on rows that were held out, and what "auto" chose it from."""
         if self.calibrator is None:
             return {"calibrator_": calibrator_choice.fit_default(*rows, **rates)}
-        choice = None if self._is_named else choose_by_folds(*rows, group, rates)
+        given = rates | {"verbose": self.verbose}
+        choice = None if self._is_named else choose_by_folds(*rows, group, given)
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
         owners = {"groups": group} if "segments" in rates and group is not None else {}
         calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates, **owners)
@@ -262,6 +265,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         """The classifiers; all parameters are checked."""
         members = self._read_members()
         _checks.flag_or_auto("ensemble", self.ensemble)
+        _checks.is_loud("verbose", self.verbose)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
@@ -327,7 +331,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
         members = len(self._read_members())
         score = np.full((n, members if members > 1 else len(rows.classes)), np.nan)
         models, of_some = list[Any](), list[Array]()
-        for (train, test), few in zip(splits, some, strict=True):
+        both = zip(splits, some, strict=True)
+        folds = _checks.show_progress(self.verbose, both, len(some), "CalibratedClassifier", "fold")
+        for (train, test), few in folds:
             model = self._models(rows.take(train))
             score[test], own = _base.score_both(partial(_stack.score, model), rows.X, test, few)
             models += [model] * averages
@@ -370,7 +376,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier, _members.Composed):
 
 
 def choose_by_folds(
-    score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
+    score: Array, position: Array, w: Array | None, group: Array | None, given: dict[str, Any]
 ) -> calibrator_choice.CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
     folds = FOLDS
@@ -381,7 +387,7 @@ def choose_by_folds(
             "the rows held out are of one group, within which calibrator='auto' cannot compare: "
             "name a calibrator, for instance LogitCalibrator()"
         )
-    return calibrator_choice.choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
+    return calibrator_choice.choose_calibrator(position, score, w, cv=folds, groups=group, **given)
 
 
 def is_binary(calibrator: Any) -> bool:

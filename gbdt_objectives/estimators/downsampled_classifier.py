@@ -447,9 +447,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         self, rows: FitRows, held_out: Any, bags: Sequence[tuple[Any, ...]], loud: bool
     ) -> list[Any]:
         trained: Iterable[Any] = (self._fit_bag(rows, held_out, *bag) for bag in bags)
-        if loud:
-            trained = _base.show_progress(trained, len(bags), type(self).__name__, "bag")
-        return list(trained)
+        return list(_checks.show_progress(loud, trained, len(bags), type(self).__name__, "bag"))
 
     def _fit_bag(
         self, rows: FitRows, held_out: Data | None, sample: Array, kept: Array, seed: int

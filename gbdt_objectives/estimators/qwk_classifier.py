@@ -353,8 +353,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         models, scores = list[list[Any]](), list[Array]()
         oof = np.full((len(rows.y), len(members)), np.nan)
         oof[held] = 0
-        if self.verbose:
-            folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
+        folds = _checks.show_progress(self.verbose, folds, len(splits), "QWKClassifier", "fold")
         constant = np.zeros(len(members), int)  # folds in which a member could not split
         for (_, test), (of_fold, held_out, own) in zip(splits, folds, strict=True):
             models.append(of_fold)

@@ -109,7 +109,7 @@ def cross_validate_thresholds(
     groups: ArrayLike | None = None, labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None, target_prior: Mapping[Any, float] | None = None,
     metric: MetricArgument = "qwk", n_bootstrap: int = 200, confidence_level: float = 0.9,
-    random_state: RandomState = None,
+    random_state: RandomState = None, verbose: bool | int = False,
 ) -> ThresholdCrossValidation:  # fmt: skip
     """How good thresholds are on new rows, how certain they are, which method is best.
 
@@ -136,9 +136,11 @@ def cross_validate_thresholds(
         What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
         Number of resamples for the intervals of the thresholds; 0 for none. They take most of the
-        time, and nothing is printed meanwhile. Resamples of a single class are drawn again.
+        time. Resamples of a single class are drawn again.
     confidence_level, random_state : float in (0, 1), int, Generator or RandomState, optional
         Probability of the (percentile) intervals. Seed for shuffling the folds and for resampling.
+    verbose : bool or int
+        Whether to show progress over folds, then resamples, as in ``estimate_performance``.
 
     Returns
     -------
@@ -183,12 +185,14 @@ def cross_validate_thresholds(
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, random_state=random_state)
     found = [methods.find_thresholds(name, rows.by_score, target).values for name in chosen]
-    held_out = [rows.judge_fold(f, *split, chosen) for f, split in enumerate(splits)]
+    folds = _checks.show_progress(verbose, splits, len(splits), "thresholds", "fold")
+    held_out = [rows.judge_fold(f, train, test, chosen) for f, (train, test) in enumerate(folds)]
     predicted = np.empty((len(chosen), len(y)), np.int64)
     for (_, test), (classes, _) in zip(splits, held_out, strict=True):
         predicted[:, test] = classes
     unit = np.arange(len(y)) if group is None else group
-    fits = rows.resampled_fits(chosen, n_bootstrap, unit, rng)
+    bar = n_bootstrap and verbose, range(n_bootstrap), n_bootstrap, "intervals", "resample"
+    fits = rows.resampled_fits(chosen, _checks.show_progress(*bar), unit, rng)
     return ThresholdCrossValidation(
         methods=chosen, labels=order, greater_is_better=is_greater_better(target),
         score=np.array([rows.score(p) for p in predicted]),
@@ -242,10 +246,10 @@ class _Rows:
             )
         return predicted, scores
 
-    def resampled_fits(self, chosen: Sequence[str], draws: int, unit: Array, rng: Any) -> Array:
+    def resampled_fits(self, chosen: Sequence[str], draws: Any, unit: Array, rng: Any) -> Array:
         """Thresholds of each method on bootstrap resamples of units, (draws, m, K-1)."""
         own, units = unit[self.by_score.order], int(unit.max()) + 1
-        resamples = (draw_resample(rng, self.by_score, own, units) for _ in range(draws))
+        resamples = (draw_resample(rng, self.by_score, own, units) for _ in draws)
         return np.array(
             [[methods.fit_thresholds(c, r, self.metric) for c in chosen] for r in resamples]
         )

@@ -26,7 +26,6 @@ from gbdt_objectives._checks import Array, RandomState, check_order, group_numbe
 from gbdt_objectives._checks.tables import held_out_once
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import Shown, Table
-from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators._base import FitRows
 from gbdt_objectives.evaluation.cross_validation import is_greater_better, score_classes
 from gbdt_objectives.metrics import ClassMetric
@@ -363,7 +362,7 @@ def _judge(
     each = list(product(range(len(rows.fold)), estimators))
     tasks = (delayed(_held_out_classes)(name, estimator, rows, r) for r, (name, estimator) in each)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    found = list(_base.show_progress(done, len(each), "performance", "repeat") if verbose else done)
+    found = list(_checks.show_progress(verbose, done, len(each), "performance", "repeat"))
     return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
 
 

@@ -271,9 +271,8 @@ def _two_probabilities(model: Any, X: Any) -> Array:
         raise TypeError(
             "model must be a fitted QWKClassifier, ThresholdClassifier or classifier of two "
             f"classes with predict_proba, found {shown(model)}{shape}: of a Pipeline pass its last "
-            "step and what the others make of X, of a search its best_estimator_; for the score of "
-            "any other model pass ThresholdClassifier().fit(score, y), fitted to out-of-fold "
-            "scores, and the new scores as X"
+            "step and what the others make of X, of a search its best_estimator_, of any other "
+            "scores ThresholdClassifier().fit(oof_score, y), and new scores as X"
         )
     return p
 

@@ -71,8 +71,7 @@ def export(
     check_rows : int
         How many rows of X, with predictions, ``check.npz`` gets; 0 for data that must not leave.
     overwrite : bool
-        Whether to replace a folder that ``export`` wrote, once the new one is complete and has been
-        compared. A folder that holds anything else is refused.
+        Whether to replace a folder of ``export`` alone, once the new one has been compared.
 
     Returns
     -------
@@ -125,13 +124,8 @@ def check_boosters(model: Any, plan: Plan) -> None:
 
 def strange_in(folder: Path) -> str:
     """What there is at a path that export did not write; "" if it is a folder of export."""
-    try:
-        with (folder / "model.json").open(encoding="utf-8") as file:
-            document = parse(file.read(LONGEST + 1), writer="export")
-        is_ours = str(document["format"]).startswith(f"{FORMAT}/")
-    except (OSError, ValueError, TypeError, KeyError):
-        is_ours = False
-    if not is_ours:
+    document = folder / "model.json"
+    if not (document.is_file() and f'"{FORMAT}/'.encode() in document.read_bytes()[:100]):
         return "it has no model.json of export"
     known = ("model.json", "__pycache__")  # the latter of whoever imports predict.py
     names = sorted(path.name for path in folder.iterdir() if path.name not in known)
@@ -140,8 +134,7 @@ def strange_in(folder: Path) -> str:
 
 @contextmanager
 def whole(name: str, path: Any, strange: Strange | None = None) -> Iterator[Path]:
-    """Make a place to write a file or folder, which gets its path once all of it is written. What
-    is there is replaced if ``strange`` finds nothing in it, and comes back if that fails."""
+    """Make a place to write a file or folder, which gets its path once all of it is written."""
     target = Path(path)
     temporary, old = (target.with_name(f".{target.name}-{uuid4().hex}") for _ in range(2))
     try:
@@ -153,21 +146,15 @@ def whole(name: str, path: Any, strange: Strange | None = None) -> Iterator[Path
     except BaseException:  # an interrupt, too, leaves no half of a folder
         if old.exists() and not target.exists():
             old.rename(target)
-        remove(temporary)
+        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary.is_file():
+            temporary.unlink()
         raise
-    remove(old)
-
-
-def remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
-    shutil.rmtree(path, ignore_errors=True)
-    if path.is_file():
-        path.unlink()
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def new_path(name: str, path: Any, strange: Strange | None = None) -> Path:
-    """Check that nothing is at this path, or only what may be replaced, and that its folder exists.
-    ``strange`` says what is not ours of what is there; None: nothing is replaced."""
+    """Check that nothing is at this path, or nothing that ``strange`` finds; and of its folder."""
     if not isinstance(path, str | PathLike):
         raise TypeError(
             f"{name} must be a path, found {type(path).__name__}: write the model, the path, X"
@@ -177,12 +164,9 @@ def new_path(name: str, path: Any, strange: Strange | None = None) -> Path:
         raise ValueError(
             f"{name} {path} exists: pass overwrite=True to replace a model, or give a new name"
         )
-    link = "it is a link" if target.is_symlink() else ""
-    if strange is not None and target.exists() and (found := link or strange(target)):
-        raise ValueError(
-            f"{name} {path} is not replaced, although overwrite=True, as {found}: give a new name, "
-            "or delete it first"
-        )
+    found = strange(target) if strange and target.exists() else ""
+    if found := "it is a link" if target.is_symlink() else found:
+        raise ValueError(f"{name} {path} is not replaced, {found}: give a new name, or delete it")
     if not target.absolute().parent.is_dir():
         raise ValueError(f"folder {target.absolute().parent} does not exist: make it first")
     return target
@@ -392,8 +376,8 @@ def explain_border(tolerance: float) -> str:
     """Why the class of a row on a border differs, and what helps."""
     return (
         f"their scores differ by less than {tolerance:g}, as sums in another order do, but lie at "
-        "a threshold or between two classes: move thresholds by more than that, up so that such "
-        f"scores lie below, or down: Thresholds(np.asarray(t) + {2 * tolerance:g}, t.labels)"
+        "a threshold or between two classes: move thresholds, "
+        f"Thresholds(np.asarray(t) + {2 * tolerance:g}, t.labels)"
     )
 
 

@@ -37,7 +37,6 @@ from gbdt_objectives.serving.plans import Plan, of_library, of_model, with_extra
 from gbdt_objectives.thresholds import Thresholds
 
 OPSETS = {"": 18, "ai.onnx.ml": 5}  # 5 is the first with TreeEnsemble, whose numbers may be float64
-PRODUCER = "gbdt_objectives"
 IR_VERSION = 9  # without it onnx writes its newest, which older runtimes refuse
 ROWS = 10_000  # how many rows of X the graph is tried on
 OTHERS = 1e-4  # how near what skl2onnx converted must be: some operators have float32 only
@@ -72,7 +71,7 @@ def export_onnx(
         The type of the input. Under "float32" a row within 6e-8 of a split of LightGBM may take its
         other branch; XGBoost rounds to float32 in any case.
     overwrite : bool
-        Whether to replace a graph that ``export_onnx`` wrote, once the new one has been compared.
+        Whether to replace a file of that name, once the new graph has been compared.
 
     Returns
     -------
@@ -107,7 +106,8 @@ def export_onnx(
     """
     import_onnx("onnx")
     dtype = _checks.choice("dtype", dtype, ("float32", "float64"))
-    strange = strange_graph if _checks.flag("overwrite", overwrite) else None
+    replaces = _checks.flag("overwrite", overwrite)
+    strange = (lambda file: "" if file.is_file() else "it is no file") if replaces else None
     new_path("path", path, strange)
     model = with_extras(model, thresholds, shift, calibrator)
     plan, X = of_model(model), objects.as_frame(X)
@@ -120,15 +120,6 @@ def export_onnx(
         compare(model, plan, features, dtype, graph, X)
     with whole("path", path, strange) as file:
         file.write_bytes(graph)
-
-
-def strange_graph(path: Path) -> str:
-    """Why a path is not a graph of ours; "" if it is one."""
-    try:
-        is_ours = import_onnx("onnx").load(path).producer_name == PRODUCER
-    except Exception:  # protobuf has errors of its own for what it cannot read
-        is_ours = False
-    return "" if is_ours else "it is no graph of export_onnx"
 
 
 def import_onnx(name: str) -> Any:
@@ -349,7 +340,7 @@ def build(plan: Plan, features: list[dict[str, Any]], dtype: str, nudge: float =
     given = helper.make_tensor_value_info("X", tensor_type(dtype), ["n", len(features)])
     graph = helper.make_graph(g.nodes, "model", [given], infos, list(g.constants.values()))
     model = helper.make_model(
-        graph, ir_version=IR_VERSION, producer_name=PRODUCER,
+        graph, ir_version=IR_VERSION, producer_name="gbdt_objectives",
         producer_version=gbdt_objectives.__version__,
         opset_imports=[helper.make_opsetid(*item) for item in OPSETS.items()],
     )  # fmt: skip

@@ -579,8 +579,7 @@ def apply_thresholds(
 
         class k where thresholds[k-1] <= score < thresholds[k]
 
-    Without thresholds a score is rounded to the nearest of ``labels``: thresholds[k] is midway
-    between labels k and k + 1, so that 2.5 is 3, where ``numpy.rint`` gives 2.
+    Without thresholds, the nearest of ``labels``; of 2 and 3 2.5 is 3, not 2 as by ``numpy.rint``.
 
     Parameters
     ----------
@@ -591,7 +590,7 @@ def apply_thresholds(
     labels : array-like of shape (K,), optional
         The classes in ascending order; ``range(K)`` for class positions. None: those that the
         thresholds of :func:`optimize_thresholds` carry; numbers that were computed carry none.
-        Without thresholds rising numbers in units of the score, evenly spaced or not.
+        Without thresholds: rising numbers in units of the score; ValueError for others.
 
     Returns
     -------
@@ -601,8 +600,7 @@ def apply_thresholds(
     Raises
     ------
     ValueError
-        Thresholds not sorted; labels missing, repeated, not K, or not the thresholds'; NaN; labels
-        that are not rising numbers, if there are no thresholds.
+        Thresholds not sorted; labels missing, repeated, not K, or not the thresholds'; NaN.
 
     Examples
     --------
@@ -617,10 +615,7 @@ def apply_thresholds(
     """
     if thresholds is None:
         if labels is None:
-            raise ValueError(
-                "thresholds and labels are missing: pass those of optimize_thresholds(y, score), "
-                "or labels=[...], all classes in ascending order, to round to the nearest"
-            )
+            raise ValueError("thresholds are missing: pass them, or labels=[...], to be rounded to")
         thresholds = nearest_cuts(check_order(labels), "rounding", "pass thresholds, too")
     if is_dask(score):
         found = Thresholds._with_labels(thresholds, labels)

@@ -37,6 +37,14 @@ def test_losses_are_cross_validated(weighted) -> None:
     choose_calibrator(y, p, w, random_state=np.random.default_rng(7))
 
 
+def test_progress_is_shown_on_request_and_changes_nothing(capsys) -> None:
+    p, y = rows(500, lambda z: z)
+    alone = choose_calibrator(y, p)
+    assert capsys.readouterr().err == ""
+    assert choose_calibrator(y, p, verbose=True).log_loss == pytest.approx(alone.log_loss)
+    assert "5/5" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_spline_unless_another_is_clearly_better() -> None:
     p, y = rows(5000, lambda z: 0.5 * z + 1)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -201,6 +202,9 @@ def test_steps_are_told_on_a_terminal_only(log) -> None:
     arguments = f"thresholds {COMMANDS['thresholds'][0]}"
     silent = run(arguments)
     here, there = os.openpty()
+    fcntl, termios = (pytest.importorskip(name) for name in ("fcntl", "termios"))
+    size = struct.pack("4H", 24, 80, 0, 0)  # there is no bar in no columns
+    fcntl.ioctl(there, termios.TIOCSWINSZ, size)
     command = [sys.executable, "-m", "gbdt_objectives", *shlex.split(arguments)]
     places = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     with open(here, "rb", buffering=0) as terminal, open(there, "wb") as errors:
@@ -211,14 +215,20 @@ def test_steps_are_told_on_a_terminal_only(log) -> None:
         told = terminal.read(100_000).decode().splitlines()
     assert (done.returncode, done.stdout) == (silent.exit_code, silent.stdout)
     check_steps(told, silent.stderr)
+    assert any("thresholds: 100%" in line and "5/5" in line for line in told)
+
+
+BAR = "%|"  # of tqdm
 
 
 def check_steps(told: list[str], silent: str) -> None:
-    steps = [line for line in told if line not in silent.splitlines()]
+    steps = [line for line in told if line.strip() and line not in silent.splitlines()]
+    steps = [line for line in steps if BAR not in line]
     assert steps[0] == "reading log.csv ..."
     assert len(steps) > 1
     assert all(line.endswith(" ...") for line in steps)
     assert "..." not in silent
+    assert BAR not in silent
 
 
 def test_the_saved_estimators_are_json(log) -> None:

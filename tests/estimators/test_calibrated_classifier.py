@@ -956,3 +956,16 @@ def test_the_rate_of_a_correcting_objective_is_the_calibrators() -> None:
             assert 0.8 < fitted.predict_proba(X)[:, 1].mean() / y.mean() < 1.25
         booster.fit(X[rows], y[rows])
         CalibratedClassifier(booster, cv="prefit").fit(X, y)  # of the full population
+
+
+def test_progress_is_shown_on_request_and_changes_nothing(data, capsys) -> None:
+    X, y = data
+    alone = CalibratedClassifier(GaussianNB(), "auto", cv=3).fit(X, y)
+    assert capsys.readouterr().err == ""
+    watched = CalibratedClassifier(GaussianNB(), "auto", cv=3, verbose=True).fit(X, y)
+    np.testing.assert_array_equal(watched.predict_proba(X), alone.predict_proba(X))
+    told = capsys.readouterr().err
+    assert "3/3" in told  # folds
+    assert "5/5" in told  # calibrators
+    with pytest.raises(TypeError, match="verbose must be True or False"):
+        CalibratedClassifier(GaussianNB(), verbose="yes").fit(X, y)

@@ -74,6 +74,18 @@ def test_intervals_hold_the_thresholds_and_shrink_with_rows(rows) -> None:
     np.testing.assert_array_equal(found.fold_score, again.fold_score)
 
 
+def test_progress_is_shown_on_request_and_changes_nothing(rows, capsys) -> None:
+    alone = cross_validate_thresholds(*rows, n_bootstrap=20, random_state=0)
+    assert capsys.readouterr().err == ""
+    watched = cross_validate_thresholds(*rows, n_bootstrap=20, random_state=0, verbose=True)
+    np.testing.assert_array_equal(watched.interval, alone.interval)
+    told = capsys.readouterr().err
+    assert "5/5" in told
+    assert "20/20" in told
+    with pytest.raises(TypeError, match="verbose must be True or False"):
+        cross_validate_thresholds(*rows, n_bootstrap=0, verbose="yes")
+
+
 @pytest.mark.filterwarnings("ignore:no row gets the class")  # scores are noise, in whole or in part
 def test_best_prefers_the_first_unless_another_is_clearly_better(rows) -> None:
     y, score = rows

@@ -17,8 +17,8 @@ from tests.matrix import generated, recipes
 from tests.matrix.generated import Entry, Record, cells_of, changes, entries, reason
 
 MOST = 40
-COMPUTES = ["adapters", "adapters.catboost", "calibration", "metrics", "objectives", "plotting",
-            "priors", "serving", "thresholds"]  # fmt: skip
+COMPUTES = ["adapters", "adapters.catboost", "calibration", "datasets", "metrics", "objectives",
+            "plotting", "priors", "serving", "thresholds"]  # fmt: skip
 TRAINS = ["adapters.lightgbm", "adapters.sklearn", "adapters.xgboost", "checking", "estimators",
           "evaluation", "experimental"]  # fmt: skip
 """Rooms without and with models that most calls train. CatBoost is among the first, as only lanes

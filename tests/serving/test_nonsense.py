@@ -234,8 +234,8 @@ def test_folders_and_numbers_of_rows(tmp_path: Path) -> None:
     of_file = "is a file's name: write it by export_onnx"
     for folder, given, words in (
         *(("model", {"check_rows": rows}, "check_rows must be") for rows in (-1, 1.5, None)),
-        ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file), ("", {}, "delete it first"),
-        ("a/b", {}, "does not exist: make it first"),
+        ("model.onnx", {}, of_file), ("model.ONNX", {}, of_file),
+        ("", {}, "exists: pass overwrite=True"), ("a/b", {}, "does not exist: make it first"),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=words):
             serving.export(fitted.model, tmp_path / folder, fitted.X, **given)
@@ -673,10 +673,10 @@ def test_overwrite_refuses_what_export_did_not_write(tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "model")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for place, reason in (
-        (mine, "no model.json of export"), (notes, "it holds 'notes.txt', too"),
-        (file, "no model.json of export"), (link, "it is a link"),
+        (mine, "it has no model.json of export"), (notes, "it holds 'notes.txt', too"),
+        (file, "it has no model.json of export"), (link, "it is a link"),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=f"not replaced, although overwrite=True, .*{reason}"):
+        with pytest.raises(ValueError, match=f"is not replaced, {reason}: give a new name"):
             serving.export(fitted.model, place, fitted.X, overwrite=True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     with pytest.raises(TypeError, match="overwrite must be True or False"):
