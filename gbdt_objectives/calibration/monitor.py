@@ -195,13 +195,15 @@ class CalibrationMonitor(SavedAsJSON):
         rate = _rows.read_rates(self.negative_keep_rate, keep_rate, None)
         rows = _rows.label_1_rows(y_true, probability, None, rate)
         y, p, r = rows.y == 1, rows.p, np.broadcast_to(rows.rate, len(rows.y))
+        if ((r < 1) == ~y).all():  # of other rows few may be 1 by chance
+            _checks.rates_by_row_alone("keep_rate", r < 1, y, "negative_keep_rate")
         F, F1, Fs = read_arrivals(
             len(y), bool(r.min() < 1), arrived=arrived, arrived_before=arrived_before,
             arrived_at_sampling=arrived_at_sampling,
         )  # fmt: skip
         _rows.check_arrived(y, F)
         rule = "must not be below arrived_before, and be above it where y_true is 1"
-        remedy = "leave out rows whose label had arrived at the last look, at a lower age"
+        remedy = "pass F at the last look, and leave out rows whose label had arrived by then"
         _checks.each("arrived", F, (F > F1) | (~y & (F == F1)), rule, remedy)
         if arrived_before is None:
             self._check_new(y, p, F)
@@ -250,7 +252,8 @@ def read_arrivals(n: int, sampled: bool, **given: Any) -> list[Array]:
             values = np.full(n, usual if values is None else _checks.number(name, values))
         columns.append(_rows.read_arrived(name, values))
         _checks.same_length(name, columns[-1], "the labels", n)
-    if sampled and given["arrived_at_sampling"] is None and (columns[0] < 1).any():
+    F, F1, _ = columns
+    if sampled and given["arrived_at_sampling"] is None and ((F < 1) | (F1 > 0)).any():
         raise ValueError(
             "arrived_at_sampling is missing: pass arrived again if negatives were dropped by the "
             "labels of this look, 1 if by final labels, else F at the age at which they were"

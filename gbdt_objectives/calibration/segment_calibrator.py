@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -140,24 +140,23 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         self.calibrator_ = fit(p, y, sample_weight, **rates)
         z = self._log_odds(rows.p) + _rows.sampling_offset(**rates, rows=rows)
         finite = np.isfinite(z)
-        occurring, g = np.unique(code[rows.kept][finite], return_inverse=True)
+        occurring, g = np.unique(code[rows.kept], return_inverse=True)
         if len(occurring) < 2:
             raise ValueError(
                 f"segments holds the single segment {shown(distinct[occurring].tolist())}: there "
                 f"must be rows of two at least; for one {type(self.calibrator_).__name__} is enough"
             )
         owner = None if owner is None else owner[finite]
-        self.shift_, d, k = fit_shifts(rows.y[finite], z[finite], rows.w[finite], g, owner)
+        informative = SegmentRows(
+            rows.y[finite], z[finite], rows.w[finite], g[finite], len(occurring)
+        )
+        self.shift_, d, k = fit_shifts(informative, owner)
         self.segment_shift_ = SegmentShift(distinct[occurring], d, k, self.handle_unknown)
         return self
 
     def _read_parameters(self) -> Calibrator | None:
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
-        if self.segment is not None and type(self.segment) not in (str, int):
-            raise TypeError(
-                f"segment must be the name or number of a column of X, found {shown(self.segment)}"
-                ": pass the segments of rows to fit, as segments="
-            )
+        self._read_segment()
         common: Calibrator | None = self.calibrator
         by_probability = getattr(common, "input_space", "probability") == "probability"
         if common is not None and not (type(common) in COMMON.values() and by_probability):
@@ -166,6 +165,15 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
                 f"{shown(common)}: pass an instance, or None for the default"
             )
         return common
+
+    def _read_segment(self) -> str | int | None:
+        name = self.segment.item() if isinstance(self.segment, np.generic) else self.segment
+        if name is not None and type(name) not in (str, int):
+            raise TypeError(
+                f"segment must be the name or number of a column of X, found {shown(name)}: pass "
+                "the segments of rows to fit, as segments="
+            )
+        return name
 
     def _log_odds(self, p: Array) -> Array:
         return evaluate(p, self.calibrator_._step(), {"formula": "log_odds"})
@@ -179,12 +187,13 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     def _column(self) -> str | int:
         """What the segments are called in X."""
-        if self.segment is None:
+        name = self._read_segment()
+        if name is None:
             raise ValueError(
                 "calibrator is a SegmentCalibrator that does not say where the segments are: write "
                 'the name or number of a column of X, SegmentCalibrator(segment="country")'
             )
-        return self.segment
+        return name
 
     def _steps(self) -> tuple[Step, ...]:
         """Formulas with their numbers, of which one reads the column of X."""
@@ -196,7 +205,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     def _values(self) -> list[Any]:
         common, shifts = self.calibrator_._document(), self.segment_shift_._document()
-        return [common, self.segment, shifts, self.shift_]
+        return [common, self._read_segment(), shifts, self.shift_]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentCalibrator:
@@ -228,22 +237,26 @@ class Shifts(NamedTuple):
     k: float
 
 
-def fit_shifts(y: Array, z: Array, w: Array, g: Array, owner: Array | None) -> Shifts:
-    """The shifts of segments g; rows of owners count for less by the variance of their sums."""
-    found = SegmentRows(y, z, w, g).fit()
+def fit_shifts(rows: SegmentRows, owner: Array | None) -> Shifts:
+    """The shifts; rows of owners count for less by the variance of their sums."""
+    found = rows.fit()
     if owner is None:
         return found
-    residual = w * (y - expit(z + found.b + found.d[g]))
-    sums = _rows.sums_of_groups(residual, owner, g, len(found.d)).data
-    effect = float(sums @ sums) / float(residual @ (residual / w))
-    return SegmentRows(y, z, w / max(effect, 1.0), g).fit()
+    residual = rows.w * (rows.y - expit(rows.z + (found.b + found.d)[rows.g]))
+    sums = _rows.sums_of_groups(residual, owner, rows.g, rows.G).data
+    effect = float(sums @ sums) / float(residual @ (residual / rows.w))
+    return replace(rows, w=rows.w / max(effect, 1.0)).fit()
 
 
+@dataclass(frozen=True, eq=False)
 class SegmentRows:
-    """Rows of finite log-odds z, with segments 0 to G-1."""
+    """Rows of finite log-odds z, of segments 0 to G-1, which need not all have some."""
 
-    def __init__(self, y: Array, z: Array, w: Array, g: Array) -> None:
-        self.y, self.z, self.w, self.g, self.G = y, z, w, g, int(g.max()) + 1
+    y: Array
+    z: Array
+    w: Array
+    g: Array
+    G: int
 
     def terms(self, shift: Array | float) -> tuple[Array, Array, Array]:
         """r, h and the log loss of each segment, (G,), at these shifts."""
