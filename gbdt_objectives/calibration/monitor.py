@@ -5,10 +5,8 @@ kept; F is the probability that the label of a positive has arrived by now, F_1 
 the row, or 0, and F_s by the age at which negatives were dropped.
 
 A row that was kept, and had no label at the last look, still has none now with the probability
-C/B, B = p (F_s - F_1)+ + r (1 - p max(F_1, F_s)), and C the same with F in place of F_1. L is how
-much more likely labels are if p is off by a shift or a slope of log-odds. If p is right, L has the
-mean 1 given the past, so a bet on it is fair. M_t is what bets have made that begin at each look k
-with the stake 1/((k+1)(k+2)): M_t = (M_(t-1) + 1/(t(t+1))) L_t, and 1/(t+1) is not staked yet.
+C/B, B = p (F_s - F_1)+ + r (1 - p max(F_1, F_s)), and C the same with F in place of F_1. If p is
+right, the likelihood ratio L has the mean 1 given the past, so a bet on it is fair.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import blocks
-from gbdt_objectives._steps.steps import SavedAsJSON, is_finite_number, read_number, read_numbers
+from gbdt_objectives._steps.steps import SavedAsJSON, is_finite_number, read_number
 from gbdt_objectives.calibration import rows as _rows
 
 if TYPE_CHECKING:
@@ -42,17 +40,13 @@ MOSTLY, DISTINCT = 0.75, 0.9  # shares of them there again, and of rows of diffe
 FEWEST_EVENTS, RARER = 8, 20.0  # and -log of the chance that new rows have the same ones
 
 
-def read_logs(key: str, values: object) -> Array:
-    """A list of logarithms, of which infinite ones are words."""
+def read_list(key: str, values: object) -> Array:
+    """A list of numbers, of which infinite ones are words."""
     listed = values if isinstance(values, list) else [values]
     right = all(is_finite_number(value) or value in ("-inf", "inf") for value in listed)
     if listed is not values or not right or (key == "log_bets" and len(listed) != BETS):
         raise ValueError(f'{key} must be a list of numbers, "-inf" or "inf", found {shown(values)}')
     return np.array(values, np.float64)
-
-
-def read_marks(key: str, values: object) -> Array:
-    return np.empty(0) if values == [] else read_numbers(key, values)
 
 
 @public
@@ -117,8 +111,9 @@ class CalibrationMonitor(SavedAsJSON):
         "negative_keep_rate": lambda key, value: (
             None if value is None else _checks.keep_rate(key, read_number(key, value))
         ),
-        **dict.fromkeys(("log_evidence", "log_bets"), read_logs),
-        **dict.fromkeys(("seen_waiting", "seen_arrived", "seen_events"), read_marks),
+        **dict.fromkeys(
+            ("log_evidence", "log_bets", "seen_waiting", "seen_arrived", "seen_events"), read_list
+        ),
     }
 
     def __init__(self, level: float = 0.05, negative_keep_rate: float | None = None) -> None:
@@ -140,14 +135,16 @@ class CalibrationMonitor(SavedAsJSON):
 
     @property
     def shift(self) -> float:
-        return float(np.exp(self.log_bets - self._total()) @ SHIFT)
+        return self._mean(SHIFT)
 
     @property
     def slope(self) -> float:
-        return math.exp(float(np.exp(self.log_bets - self._total()) @ np.log(SLOPE)))
+        return math.exp(self._mean(np.log(SLOPE)))
 
-    def _total(self) -> float:
-        return float(np.logaddexp.reduce(self.log_bets)) if len(self.log_evidence) else 0.0
+    def _mean(self, x: Array) -> float:
+        """The mean over bets, by what each has made; 0 before the first look."""
+        total = max(float(np.logaddexp.reduce(self.log_bets)), -1e300)
+        return float(np.exp(self.log_bets - total) @ x)
 
     def __repr__(self) -> str:
         looks, alarm = len(self.log_evidence), "alarm" if self.alarm else "no alarm"

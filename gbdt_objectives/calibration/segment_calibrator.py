@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     m is the common map. A segment has moved with probability s, by a shift u that is normal with
     deviation t; s and t have the greatest marginal likelihood, by Laplace's method. So segments
     with little evidence of a move keep the common map. b makes the mean of p' in the rows of
-    ``fit`` that of y. Probabilities of exactly 0 and 1 do not change.
+    ``fit`` that of y. Probabilities that m makes exactly 0 and 1 do not change, nor count.
 
     Parameters
     ----------
@@ -146,11 +146,8 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
                 f"segments holds the single segment {shown(distinct[occurring].tolist())}: there "
                 f"must be rows of two at least; for one {type(self.calibrator_).__name__} is enough"
             )
-        owner = None if owner is None else owner[finite]
-        informative = SegmentRows(
-            rows.y[finite], z[finite], rows.w[finite], g[finite], len(occurring)
-        )
-        self.shift_, d, k = fit_shifts(informative, owner)
+        uncertain = SegmentRows(rows.y, np.where(finite, z, 0.0), rows.w * finite, g)
+        self.shift_, d, k = fit_shifts(uncertain, owner)
         self.segment_shift_ = SegmentShift(distinct[occurring], d, k, self.handle_unknown)
         return self
 
@@ -240,23 +237,19 @@ class Shifts(NamedTuple):
 def fit_shifts(rows: SegmentRows, owner: Array | None) -> Shifts:
     """The shifts; rows of owners count for less by the variance of their sums."""
     found = rows.fit()
-    if owner is None:
+    if owner is None or not rows.w.any():
         return found
-    residual = rows.w * (rows.y - expit(rows.z + (found.b + found.d)[rows.g]))
-    sums = _rows.sums_of_groups(residual, owner, rows.g, rows.G).data
-    effect = float(sums @ sums) / float(residual @ (residual / rows.w))
-    return replace(rows, w=rows.w / max(effect, 1.0)).fit()
+    e = rows.y - expit(rows.z + (found.b + found.d)[rows.g])
+    sums = _rows.sums_of_groups(rows.w * e, owner, rows.g, rows.G).data
+    effect = float(sums @ sums) / float(rows.w @ e**2)
+    return SegmentRows(rows.y, rows.z, rows.w / max(effect, 1.0), rows.g).fit()
 
 
-@dataclass(frozen=True, eq=False)
 class SegmentRows:
-    """Rows of finite log-odds z, of segments 0 to G-1, which need not all have some."""
+    """Rows with segments 0 to G-1, of weight 0 where probabilities are certain."""
 
-    y: Array
-    z: Array
-    w: Array
-    g: Array
-    G: int
+    def __init__(self, y: Array, z: Array, w: Array, g: Array) -> None:
+        self.y, self.z, self.w, self.g, self.G = y, z, w, g, int(g.max()) + 1
 
     def terms(self, shift: Array | float) -> tuple[Array, Array, Array]:
         """r, h and the log loss of each segment, (G,), at these shifts."""
@@ -273,6 +266,8 @@ class SegmentRows:
 
     def fit(self) -> Shifts:
         """The shifts at the s and t of greatest marginal likelihood."""
+        if not self.w.any():
+            return Shifts(0.0, np.zeros(self.G), math.inf)
         b = InterceptCalibrator._find_shift(self.y, self.z, self.w)
         best, most = Shifts(b, np.zeros(self.G), math.inf), -self.terms(b)[2].sum()
         u = np.zeros(self.G)

@@ -161,6 +161,16 @@ def test_a_segment_of_certain_rows_is_known() -> None:
         assert fitted.predict([0.0, 1.0], segments=["SM", "SM"]).tolist() == [0, 1]
 
 
+def test_rows_that_are_all_certain_stay() -> None:
+    """A hull tells them apart, so nothing is left to shift."""
+    p, land = np.linspace(0.01, 0.99, 40), np.tile(["AT", "DE"], 20)
+    y = (p > 0.5).astype(int)
+    for groups in (None, np.arange(40) // 2):
+        fitted = SegmentCalibrator(ROCConvexHullCalibrator())
+        fitted.fit(p, y, segments=land, groups=groups)
+        assert fitted.predict(p, segments=land).tolist() == y.tolist()
+
+
 def test_new_segments() -> None:
     strict = clone(BY_LEVEL).fit(P, Y, segments=LAND)
     with pytest.raises(ValueError, match="segments holds 'XX', first at row 1, .*'common'"):
