@@ -115,7 +115,8 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         y, sample_weight : array-like of shape (n,)
             As in ``LogitCalibrator.fit``; a segment may have rows of one label only.
         segments : array-like of shape (n,)
-            The segment of each row, two at least: words, whole numbers, booleans or categories.
+            The segment of each row: words, whole numbers, booleans or categories. There must be two
+            at least unless ``handle_unknown="common"``.
         negative_keep_rate, keep_rate, class_keep_rates : optional
             How the rows were sampled, as in ``LogitCalibrator.fit``.
         groups : array-like of shape (n,), optional
@@ -141,7 +142,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         z = self._log_odds(rows.p) + _rows.sampling_offset(**rates, rows=rows)
         finite = np.isfinite(z)
         occurring, g = np.unique(code[rows.kept], return_inverse=True)
-        if len(occurring) < 2:
+        if len(occurring) < 2 and self.handle_unknown == "error":
             raise ValueError(
                 f"segments holds the single segment {shown(distinct[occurring].tolist())}: there "
                 f"must be rows of two at least; for one {type(self.calibrator_).__name__} is enough"

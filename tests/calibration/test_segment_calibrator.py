@@ -179,6 +179,10 @@ def test_new_segments() -> None:
     level = common.calibrator_.shift_ + common.shift_
     expected = expit(logit([0.1]) + level)
     np.testing.assert_allclose(common.predict([0.1], segments=["XX"]), expected, rtol=1e-12)
+    alone = clone(common).fit(P, Y, segments=["AT"] * len(Y))  # as in a fold of few segments
+    assert alone.segment_shift_.shifts.tolist() == [0]
+    plain = InterceptCalibrator().fit(P, Y).predict(P)
+    np.testing.assert_allclose(alone.predict(P, segments=LAND), plain, rtol=1e-9)
     with pytest.raises(TypeError, match="segments are int, .*convert"):
         common.predict([0.1], segments=[3])
 

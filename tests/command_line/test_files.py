@@ -155,6 +155,13 @@ def test_a_map_with_shifts_is_fitted_judged_and_applied(table) -> None:
     assert "leave --input-space margin out" in refused(f"{margins} -o no.json")
 
 
+def test_a_segment_of_one_row_is_in_one_fold(table) -> None:
+    rare = ["b"] + ["a"] * (table.num_rows - 1)
+    pq.write_table(table.append_column("rare", pa.array(rare)), "rare.parquet")
+    done = run("calibrate rare.parquet --label y --score p --segment rare -o rare.json")
+    assert done.exit_code == 0, done.output
+
+
 def test_segments_are_the_same_in_each_kind_of_file(tmp_path, monkeypatch) -> None:
     """Parquet knows numbers and booleans, where CSV has words."""
     monkeypatch.chdir(tmp_path)
