@@ -209,12 +209,10 @@ class CalibrationMonitor(SavedAsJSON):
         t = len(self.log_evidence) + 1
         log_L = log_ratios(*(column[told] for column in (y, p, r, F, F1, Fs)))
         self.log_bets = np.logaddexp(self.log_bets, -math.log(t * (t + 1))) + log_L
-        evidence = np.logaddexp(
-            np.logaddexp.reduce(self.log_bets) - math.log(BETS), -math.log(t + 1)
-        )
-        was_certain = self.log_evidence.max(initial=0.0) == np.inf
-        evidence = np.inf if was_certain or certain.any() else evidence
-        self.log_evidence = np.append(self.log_evidence, evidence)
+        mean = np.logaddexp.reduce(self.log_bets) - math.log(BETS)
+        evidence = np.logaddexp(mean, -math.log(t + 1))
+        is_infinite = certain.any() or np.inf in self.log_evidence
+        self.log_evidence = np.append(self.log_evidence, np.inf if is_infinite else evidence)
         self.seen_waiting, self.seen_arrived, self.seen_events = marks_of(y, p, F)
         if certain.any():
             k = int(np.argmax(certain))
