@@ -374,7 +374,7 @@ def _not_missing(name: str, values: Array, distinct: Any) -> None:
         row = next(i for i, value in enumerate(values) if _missing(value))
         raise ValueError(
             f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
-            "groups of their own, or leave them out"
+            "a value of their own, or leave them out"
         )
 
 

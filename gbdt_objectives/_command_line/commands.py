@@ -364,8 +364,10 @@ def applied(fitted: Any, score: Array, o: SimpleNamespace, table: files.FileTabl
         )
     if by_segment:
         is_number = shifts.segments.dtype.kind in "iuf"
-        column = table.columns[o.segments]
-        segments = files.numbers(table, "--segment", o.segments) if is_number else column
+        if is_number:
+            segments = files.numbers(table, "--segment", o.segments)
+        else:
+            segments = files.as_words(table.columns[o.segments], "biuM")
         if shifts is not fitted:
             return np.asarray(fitted.predict(score, segments=segments))
         return np.asarray(fitted.apply(score, segments))

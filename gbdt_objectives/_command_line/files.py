@@ -408,6 +408,13 @@ def word(value: Any) -> str:
     return " ".join(str(value).split())
 
 
+def as_words(column: Any, kinds: str) -> Any:
+    """A column as words if it is of these kinds, such as "b" for booleans, else as it is."""
+    if getattr(column, "dtype", np.dtype("O")).kind not in kinds:
+        return column
+    return np.array([word(value) for value in np.asarray(column)])
+
+
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
     from gbdt_objectives._rows.rows import write_table

@@ -160,7 +160,7 @@ def calibrate(o: SimpleNamespace) -> None:
     table = options.read_options(o)
     rows = options.read_scored_table(table, o)
     files.doing(f"fitting the map to {table.rows} rows")
-    segments = None if o.segments is None else table.columns[o.segments]
+    segments = None if o.segments is None else files.as_words(table.columns[o.segments], "bM")
     calibrator, log_loss = fit_map(o, rows, segments)
     judged = {"as it is": rows.score} if o.input_space == "probability" else {}
     files.doing(f"judging it by {o.cv} folds")

@@ -5,10 +5,8 @@ kept; F is the probability that the label of a positive has arrived by now, F_1 
 the row, or 0, and F_s by the age at which negatives were dropped.
 
 A row that was kept, and had no label at the last look, still has none now with the probability
-C/B, B = p (F_s - F_1)+ + r (1 - p max(F_1, F_s)), and C the same with F in place of F_1. L is how
-much more likely labels are if p is off by a shift or a slope of log-odds. If p is right, L has the
-mean 1 given the past, so a bet on it is fair. M_t is what bets have made that begin at each look k
-with the stake 1/((k+1)(k+2)): M_t = (M_(t-1) + 1/(t(t+1))) L_t, and 1/(t+1) is not staked yet.
+C/B, B = p (F_s - F_1)+ + r (1 - p max(F_1, F_s)), and C the same with F in place of F_1. If p is
+right, the likelihood ratio L has the mean 1 given the past, so a bet on it is fair.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._public import public
 from gbdt_objectives._rows.rows import blocks
-from gbdt_objectives._steps.steps import SavedAsJSON, is_finite_number, read_number, read_numbers
+from gbdt_objectives._steps.steps import SavedAsJSON, is_finite_number, read_number
 from gbdt_objectives.calibration import rows as _rows
 
 if TYPE_CHECKING:
@@ -42,17 +40,13 @@ MOSTLY, DISTINCT = 0.75, 0.9  # shares of them there again, and of rows of diffe
 FEWEST_EVENTS, RARER = 8, 20.0  # and -log of the chance that new rows have the same ones
 
 
-def read_logs(key: str, values: object) -> Array:
-    """A list of logarithms, of which infinite ones are words."""
+def read_list(key: str, values: object) -> Array:
+    """A list of numbers, of which infinite ones are words."""
     listed = values if isinstance(values, list) else [values]
     right = all(is_finite_number(value) or value in ("-inf", "inf") for value in listed)
     if listed is not values or not right or (key == "log_bets" and len(listed) != BETS):
         raise ValueError(f'{key} must be a list of numbers, "-inf" or "inf", found {shown(values)}')
     return np.array(values, np.float64)
-
-
-def read_marks(key: str, values: object) -> Array:
-    return np.empty(0) if values == [] else read_numbers(key, values)
 
 
 @public
@@ -117,8 +111,9 @@ class CalibrationMonitor(SavedAsJSON):
         "negative_keep_rate": lambda key, value: (
             None if value is None else _checks.keep_rate(key, read_number(key, value))
         ),
-        **dict.fromkeys(("log_evidence", "log_bets"), read_logs),
-        **dict.fromkeys(("seen_waiting", "seen_arrived", "seen_events"), read_marks),
+        **dict.fromkeys(
+            ("log_evidence", "log_bets", "seen_waiting", "seen_arrived", "seen_events"), read_list
+        ),
     }
 
     def __init__(self, level: float = 0.05, negative_keep_rate: float | None = None) -> None:
@@ -140,14 +135,16 @@ class CalibrationMonitor(SavedAsJSON):
 
     @property
     def shift(self) -> float:
-        return float(np.exp(self.log_bets - self._total()) @ SHIFT)
+        return self._mean(SHIFT)
 
     @property
     def slope(self) -> float:
-        return math.exp(float(np.exp(self.log_bets - self._total()) @ np.log(SLOPE)))
+        return math.exp(self._mean(np.log(SLOPE)))
 
-    def _total(self) -> float:
-        return float(np.logaddexp.reduce(self.log_bets)) if len(self.log_evidence) else 0.0
+    def _mean(self, x: Array) -> float:
+        """The mean over bets, by what each has made; 0 before the first look."""
+        total = max(float(np.logaddexp.reduce(self.log_bets)), -1e300)
+        return float(np.exp(self.log_bets - total) @ x)
 
     def __repr__(self) -> str:
         looks, alarm = len(self.log_evidence), "alarm" if self.alarm else "no alarm"
@@ -195,13 +192,15 @@ class CalibrationMonitor(SavedAsJSON):
         rate = _rows.read_rates(self.negative_keep_rate, keep_rate, None)
         rows = _rows.label_1_rows(y_true, probability, None, rate)
         y, p, r = rows.y == 1, rows.p, np.broadcast_to(rows.rate, len(rows.y))
+        if ((r < 1) == ~y).all():  # of other rows few may be 1 by chance
+            _checks.rates_by_row_alone("keep_rate", r < 1, y, "negative_keep_rate")
         F, F1, Fs = read_arrivals(
             len(y), bool(r.min() < 1), arrived=arrived, arrived_before=arrived_before,
             arrived_at_sampling=arrived_at_sampling,
         )  # fmt: skip
         _rows.check_arrived(y, F)
         rule = "must not be below arrived_before, and be above it where y_true is 1"
-        remedy = "leave out rows whose label had arrived at the last look, at a lower age"
+        remedy = "pass F at the last look, and leave out rows whose label had arrived by then"
         _checks.each("arrived", F, (F > F1) | (~y & (F == F1)), rule, remedy)
         if arrived_before is None:
             self._check_new(y, p, F)
@@ -210,12 +209,10 @@ class CalibrationMonitor(SavedAsJSON):
         t = len(self.log_evidence) + 1
         log_L = log_ratios(*(column[told] for column in (y, p, r, F, F1, Fs)))
         self.log_bets = np.logaddexp(self.log_bets, -math.log(t * (t + 1))) + log_L
-        evidence = np.logaddexp(
-            np.logaddexp.reduce(self.log_bets) - math.log(BETS), -math.log(t + 1)
-        )
-        was_certain = self.log_evidence.max(initial=0.0) == np.inf
-        evidence = np.inf if was_certain or certain.any() else evidence
-        self.log_evidence = np.append(self.log_evidence, evidence)
+        mean = np.logaddexp.reduce(self.log_bets) - math.log(BETS)
+        evidence = np.logaddexp(mean, -math.log(t + 1))
+        is_infinite = certain.any() or np.inf in self.log_evidence
+        self.log_evidence = np.append(self.log_evidence, np.inf if is_infinite else evidence)
         self.seen_waiting, self.seen_arrived, self.seen_events = marks_of(y, p, F)
         if certain.any():
             k = int(np.argmax(certain))
@@ -250,7 +247,8 @@ def read_arrivals(n: int, sampled: bool, **given: Any) -> list[Array]:
             values = np.full(n, usual if values is None else _checks.number(name, values))
         columns.append(_rows.read_arrived(name, values))
         _checks.same_length(name, columns[-1], "the labels", n)
-    if sampled and given["arrived_at_sampling"] is None and (columns[0] < 1).any():
+    F, F1, _ = columns
+    if sampled and given["arrived_at_sampling"] is None and ((F < 1) | (F1 > 0)).any():
         raise ValueError(
             "arrived_at_sampling is missing: pass arrived again if negatives were dropped by the "
             "labels of this look, 1 if by final labels, else F at the age at which they were"

@@ -50,7 +50,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     m is the common map. A segment has moved with probability s, by a shift u that is normal with
     deviation t; s and t have the greatest marginal likelihood, by Laplace's method. So segments
     with little evidence of a move keep the common map. b makes the mean of p' in the rows of
-    ``fit`` that of y. Probabilities of exactly 0 and 1 do not change.
+    ``fit`` that of y. Probabilities that m makes exactly 0 and 1 do not change, nor count.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         y, sample_weight : array-like of shape (n,)
             As in ``LogitCalibrator.fit``; a segment may have rows of one label only.
         segments : array-like of shape (n,)
-            The segment of each row, two at least: words, whole numbers, booleans or categories.
+            The segment of each row: words, whole numbers, booleans or categories. There must be two
+            at least unless ``handle_unknown="common"``.
         negative_keep_rate, keep_rate, class_keep_rates : optional
             How the rows were sampled, as in ``LogitCalibrator.fit``.
         groups : array-like of shape (n,), optional
@@ -140,24 +141,20 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         self.calibrator_ = fit(p, y, sample_weight, **rates)
         z = self._log_odds(rows.p) + _rows.sampling_offset(**rates, rows=rows)
         finite = np.isfinite(z)
-        occurring, g = np.unique(code[rows.kept][finite], return_inverse=True)
-        if len(occurring) < 2:
+        occurring, g = np.unique(code[rows.kept], return_inverse=True)
+        if len(occurring) < 2 and self.handle_unknown == "error":
             raise ValueError(
                 f"segments holds the single segment {shown(distinct[occurring].tolist())}: there "
                 f"must be rows of two at least; for one {type(self.calibrator_).__name__} is enough"
             )
-        owner = None if owner is None else owner[finite]
-        self.shift_, d, k = fit_shifts(rows.y[finite], z[finite], rows.w[finite], g, owner)
+        uncertain = SegmentRows(rows.y, np.where(finite, z, 0.0), rows.w * finite, g)
+        self.shift_, d, k = fit_shifts(uncertain, owner)
         self.segment_shift_ = SegmentShift(distinct[occurring], d, k, self.handle_unknown)
         return self
 
     def _read_parameters(self) -> Calibrator | None:
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
-        if self.segment is not None and type(self.segment) not in (str, int):
-            raise TypeError(
-                f"segment must be the name or number of a column of X, found {shown(self.segment)}"
-                ": pass the segments of rows to fit, as segments="
-            )
+        self._read_segment()
         common: Calibrator | None = self.calibrator
         by_probability = getattr(common, "input_space", "probability") == "probability"
         if common is not None and not (type(common) in COMMON.values() and by_probability):
@@ -166,6 +163,15 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
                 f"{shown(common)}: pass an instance, or None for the default"
             )
         return common
+
+    def _read_segment(self) -> str | int | None:
+        name = self.segment.item() if isinstance(self.segment, np.generic) else self.segment
+        if name is not None and type(name) not in (str, int):
+            raise TypeError(
+                f"segment must be the name or number of a column of X, found {shown(name)}: pass "
+                "the segments of rows to fit, as segments="
+            )
+        return name
 
     def _log_odds(self, p: Array) -> Array:
         return evaluate(p, self.calibrator_._step(), {"formula": "log_odds"})
@@ -179,12 +185,13 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     def _column(self) -> str | int:
         """What the segments are called in X."""
-        if self.segment is None:
+        name = self._read_segment()
+        if name is None:
             raise ValueError(
                 "calibrator is a SegmentCalibrator that does not say where the segments are: write "
                 'the name or number of a column of X, SegmentCalibrator(segment="country")'
             )
-        return self.segment
+        return name
 
     def _steps(self) -> tuple[Step, ...]:
         """Formulas with their numbers, of which one reads the column of X."""
@@ -196,7 +203,7 @@ class SegmentCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
     def _values(self) -> list[Any]:
         common, shifts = self.calibrator_._document(), self.segment_shift_._document()
-        return [common, self.segment, shifts, self.shift_]
+        return [common, self._read_segment(), shifts, self.shift_]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SegmentCalibrator:
@@ -228,19 +235,19 @@ class Shifts(NamedTuple):
     k: float
 
 
-def fit_shifts(y: Array, z: Array, w: Array, g: Array, owner: Array | None) -> Shifts:
-    """The shifts of segments g; rows of owners count for less by the variance of their sums."""
-    found = SegmentRows(y, z, w, g).fit()
-    if owner is None:
+def fit_shifts(rows: SegmentRows, owner: Array | None) -> Shifts:
+    """The shifts; rows of owners count for less by the variance of their sums."""
+    found = rows.fit()
+    if owner is None or not rows.w.any():
         return found
-    residual = w * (y - expit(z + found.b + found.d[g]))
-    sums = _rows.sums_of_groups(residual, owner, g, len(found.d)).data
-    effect = float(sums @ sums) / float(residual @ (residual / w))
-    return SegmentRows(y, z, w / max(effect, 1.0), g).fit()
+    e = rows.y - expit(rows.z + (found.b + found.d)[rows.g])
+    sums = _rows.sums_of_groups(rows.w * e, owner, rows.g, rows.G).data
+    effect = float(sums @ sums) / float(rows.w @ e**2)
+    return SegmentRows(rows.y, rows.z, rows.w / max(effect, 1.0), rows.g).fit()
 
 
 class SegmentRows:
-    """Rows of finite log-odds z, with segments 0 to G-1."""
+    """Rows with segments 0 to G-1, of weight 0 where probabilities are certain."""
 
     def __init__(self, y: Array, z: Array, w: Array, g: Array) -> None:
         self.y, self.z, self.w, self.g, self.G = y, z, w, g, int(g.max()) + 1
@@ -260,6 +267,8 @@ class SegmentRows:
 
     def fit(self) -> Shifts:
         """The shifts at the s and t of greatest marginal likelihood."""
+        if not self.w.any():
+            return Shifts(0.0, np.zeros(self.G), math.inf)
         b = InterceptCalibrator._find_shift(self.y, self.z, self.w)
         best, most = Shifts(b, np.zeros(self.G), math.inf), -self.terms(b)[2].sum()
         u = np.zeros(self.G)

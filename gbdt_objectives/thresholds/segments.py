@@ -152,7 +152,7 @@ class SegmentShift(SavedAsJSON):
             row = int(np.argmax(np.array(fractions)[code]))
             raise ValueError(
                 f"segments must be words or whole numbers, found {distinct[code[row]]} at row "
-                f"{row}: pass score before segments, or cut numbers into bins first"
+                f"{row}: cut numbers into bins first, and pass scores in their own place"
             )
         return distinct, code
 

@@ -204,7 +204,7 @@ LATE = {"arrived": np.full(4, 0.5)}
     ({"arrived": np.array([0.0, 0.5, 0.5, 0.5])}, "arrived must be above 0 where y_true is 1"),
     ({"arrived_before": 0.1}, "without arrived"),
     ({**LATE, "arrived_before": 0.6}, "must not be below arrived_before"),
-    ({**LATE, "arrived_before": 0.5}, "above it where y_true is 1"),
+    ({**LATE, "arrived_before": 0.5}, "above it where y_true is 1.*whose label had arrived by"),
     ({"keep_rate": [0.5, 0.5, 0.5, 0.0]}, "keep_rate"), ({"keep_rate": 0.5}, "keep_rate"),
     ({"sample_weight": np.ones(4)}, "sample_weight"),
 ])  # fmt: skip
@@ -233,6 +233,16 @@ def test_when_negatives_were_dropped_must_be_said() -> None:
     with pytest.raises(ValueError, match="arrived_at_sampling is missing"):
         CalibrationMonitor(0.05, 0.1).update(y, p, arrived=0.5)
     CalibrationMonitor(0.05, 0.1).update(y, p, arrived=1.0)
+    with pytest.raises(ValueError, match="arrived_at_sampling is missing"):
+        CalibrationMonitor(0.05, 0.1).update(y, p, arrived=1.0, arrived_before=0.5)
+
+
+def test_rates_that_follow_the_label_are_refused() -> None:
+    y, p = day(np.random.default_rng(0), 2000)
+    with pytest.raises(ValueError, match="keep_rate is 1 in every row with label 1"):
+        CalibrationMonitor().update(y, p, keep_rate=np.where(y == 1, 1.0, 0.1))
+    CalibrationMonitor().update(y, p, keep_rate=np.where((y == 1) | (p > 0.2), 1.0, 0.1))
+    CalibrationMonitor().update([1, 1], [0.1, 0.2], keep_rate=[1.0, 1.0])
 
 
 def test_rows_of_the_last_look_are_refused() -> None:

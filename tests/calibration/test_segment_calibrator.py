@@ -147,6 +147,30 @@ def test_certain_probabilities_stay() -> None:
     assert found.mean() == pytest.approx(y.mean(), abs=1e-8)
 
 
+def test_a_segment_of_certain_rows_is_known() -> None:
+    """Its rows tell nothing of a shift, and change nothing of others."""
+    p, y = np.append(P, [0.0, 1.0]), np.append(Y, [0, 1])
+    land, user = np.append(LAND, ["SM", "SM"]), np.arange(len(p))
+    plain = clone(BY_LEVEL).fit(P, Y, segments=LAND)
+    for groups in (None, user):
+        fitted = clone(BY_LEVEL).fit(p, y, segments=land, groups=groups)
+        found = dict(zip(fitted.segment_shift_.segments, fitted.segment_shift_.shifts, strict=True))
+        assert found.pop("SM") == 0
+        # steps below 1e-9; the common shift is found with all rows
+        np.testing.assert_allclose([*found.values()], plain.segment_shift_.shifts, atol=1e-8)
+        assert fitted.predict([0.0, 1.0], segments=["SM", "SM"]).tolist() == [0, 1]
+
+
+def test_rows_that_are_all_certain_stay() -> None:
+    """A hull tells them apart, so nothing is left to shift."""
+    p, land = np.linspace(0.01, 0.99, 40), np.tile(["AT", "DE"], 20)
+    y = (p > 0.5).astype(int)
+    for groups in (None, np.arange(40) // 2):
+        fitted = SegmentCalibrator(ROCConvexHullCalibrator())
+        fitted.fit(p, y, segments=land, groups=groups)
+        assert fitted.predict(p, segments=land).tolist() == y.tolist()
+
+
 def test_new_segments() -> None:
     strict = clone(BY_LEVEL).fit(P, Y, segments=LAND)
     with pytest.raises(ValueError, match="segments holds 'XX', first at row 1, .*'common'"):
@@ -155,6 +179,10 @@ def test_new_segments() -> None:
     level = common.calibrator_.shift_ + common.shift_
     expected = expit(logit([0.1]) + level)
     np.testing.assert_allclose(common.predict([0.1], segments=["XX"]), expected, rtol=1e-12)
+    alone = clone(common).fit(P, Y, segments=["AT"] * len(Y))  # as in a fold of few segments
+    assert alone.segment_shift_.shifts.tolist() == [0]
+    plain = InterceptCalibrator().fit(P, Y).predict(P)
+    np.testing.assert_allclose(alone.predict(P, segments=LAND), plain, rtol=1e-9)
     with pytest.raises(TypeError, match="segments are int, .*convert"):
         common.predict([0.1], segments=[3])
 
@@ -178,7 +206,7 @@ HOLES = [None if k == 7 else one for k, one in enumerate(LAND)]
 REFUSED = {
     "swapped": (lambda: SegmentCalibrator().fit(Y, P, segments=LAND), "y must be"),
     "another length": (lambda: FIT(segments=LAND[1:]), "segments has 3999 rows"),
-    "missing": (lambda: FIT(segments=HOLES), "segments must not be missing, .*row 7"),
+    "missing": (lambda: FIT(segments=HOLES), "segments must not be missing, .*row 7: .*a value"),
     "nan": (lambda: FIT(segments=np.where(Y == 1, np.nan, 1.0)), "segments must be finite"),
     "fractions": (lambda: FIT(segments=P), "segments must be words or whole numbers, found 0"),
     "single": (lambda: FIT(segments=np.zeros(len(Y), int)), r"the single segment \[0\]"),
@@ -278,6 +306,16 @@ def test_part_of_a_model(tmp_path) -> None:
     fitted = model.fit(X, y)
     p = fitted.predict_proba(X)[:, 1]
     alone = clone(by_land).fit(p, y, segments=land)
+    names = X.columns.to_numpy().astype(str)
+    for segment in (names[1], np.int64(1)):
+        of_numpy = go.CalibratedClassifier(model, clone(by_land).set_params(segment=segment), cv=3)
+        found = of_numpy.fit(X, y).calibrator_
+        np.testing.assert_array_equal(
+            found.segment_shift_.shifts, whole.calibrator_.segment_shift_.shifts
+        )
+        assert SegmentCalibrator.from_json(found.to_json()).segment == segment
+    with pytest.raises(TypeError, match="found True"):
+        go.CalibratedClassifier(model, SegmentCalibrator(segment=True)).fit(X, y)
     for name, served in {
         "whole": whole, "parts": serving.ServedModel(fitted, calibrator=alone)
     }.items():  # fmt: skip

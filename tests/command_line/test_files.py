@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import re
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gbdt_objectives as go
-from tests.commands import refused, report, run, write
+from tests.commands import read_column, refused, report, run, write
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -152,6 +153,37 @@ def test_a_map_with_shifts_is_fitted_judged_and_applied(table) -> None:
     assert "--segment" in refused("apply by_land.json log.parquet --score p -o no.parquet")
     margins = "calibrate log.parquet --label y --score p --segment land --input-space margin"
     assert "leave --input-space margin out" in refused(f"{margins} -o no.json")
+
+
+def test_a_segment_of_one_row_is_in_one_fold(table) -> None:
+    rare = ["b"] + ["a"] * (table.num_rows - 1)
+    pq.write_table(table.append_column("rare", pa.array(rare)), "rare.parquet")
+    done = run("calibrate rare.parquet --label y --score p --segment rare -o rare.json")
+    assert done.exit_code == 0, done.output
+
+
+def test_segments_are_the_same_in_each_kind_of_file(tmp_path, monkeypatch) -> None:
+    """Parquet knows numbers and booleans, where CSV has words."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    shop, p = rng.integers(1, 5, 2000), rng.beta(2, 5, 2000).round(6)
+    y = (rng.random(2000) < p * np.where(shop > 3, 0.5, 1)).astype(int)
+    columns = {"y": y, "p": p, "shop": shop, "new": shop > 3}
+    pq.write_table(pa.table(columns), "log.parquet")
+    write("log.csv", columns)
+    for column in ("shop", "new"):
+        found = []
+        for k, (fitted, read) in enumerate(product(["log.parquet", "log.csv"], repeat=2)):
+            done = run(
+                f"calibrate {fitted} --label y --score p --segment {column} -o {column}{k}.json"
+            )
+            assert done.exit_code == 0, done.output
+            out = f"{column}{k}.csv"
+            done = run(f"apply {column}{k}.json {read} --score p --segment {column} -o {out}")
+            assert done.exit_code == 0, done.output
+            found.append(np.array(read_column(out, "prediction"), float))
+        assert np.abs(found[0] - p).max() > 0.1
+        np.testing.assert_allclose(found[1:], [found[0]] * 3, rtol=1e-9)
 
 
 def test_between_parquet_and_csv(table) -> None:

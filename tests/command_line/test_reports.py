@@ -81,6 +81,7 @@ COMMANDS = {
         f"--keep-rate-column {column('rate')}",
         f"{BINARY} --segment {column('key')}",
     ],
+    "monitor": [f"{BINARY} -o look.json --force"],
 }
 
 
