@@ -25,20 +25,21 @@ Bound = tuple[int, int] | None  # which action is bounded, and how many rows of 
 
 def read_costs(costs: Any, actions: Any, order: Array, rows: int | None) -> tuple[Array, Array]:
     """Checked costs, (K, A) or, where there are rows, (n, K, A), and the actions."""
-    K, columns = len(order), _checks.column_names(costs)
+    K, own = len(order), _checks.column_names(costs)
     C: Array = _checks.real_array("costs", costs).astype(np.float64)
-    index = list(costs.index) if hasattr(costs, "iloc") else [*range(K)]
-    if columns is not None and C.shape == (K, K):  # of classes, which may be named once
-        if only_count(index, order) and are_same(columns, order):
-            index = columns
-        elif actions is None and only_count(columns, order):
-            columns = order.tolist() if only_count(index, order) else index
-    if actions is None and columns is None and C.shape[-2:] != (K, K):
-        raise ValueError(
-            f"actions are missing, and costs of shape {C.shape} are not of the {K} classes: pass "
-            "actions=['pass', 'review', 'block'], one for each place on the last axis of costs"
-        )
-    names = read_actions(actions if actions is not None else order if columns is None else columns)
+    names = order if actions is None else read_actions(actions)
+    index = named(costs.index if hasattr(costs, "iloc") else [], order)
+    columns = named(own or [], names)
+    if C.shape == (K, K):  # of classes, perhaps, which a frame may name once
+        index = index or (columns if are_same(columns, order) else [])
+        columns = columns or (index if actions is None else [])
+    if actions is None and (columns or C.shape[-1:] != (K,)):
+        if own is None:
+            raise ValueError(
+                f"actions are missing, and costs of shape {C.shape} are not of the {K} classes: "
+                "pass actions=['pass', 'review', 'block'], one for each place on the last axis"
+            )
+        names = read_actions(columns or own)
     A = len(names)
     shapes = [(K, A)] if rows is None else [(K, A), (rows, K, A)]
     if C.shape not in shapes:
@@ -52,19 +53,12 @@ def read_costs(costs: Any, actions: Any, order: Array, rows: int | None) -> tupl
             f"each of {shown(order.tolist())} and a column for each of {shown(names.tolist())}, "
             f"found shape {C.shape}{remedy}"
         )
-    if columns is not None:
-        C = C[np.ix_(named_at("rows", index, order), named_at("columns", columns, names))]
+    if index:
+        C = C[named_at("rows", index, order)]
+    if columns:
+        C = C[:, named_at("columns", columns, names)]
     _checks.finite("costs", C, "where an action is ruled out write a cost above all others")
     return C, names
-
-
-def are_same(names: Any, wanted: Array) -> bool:
-    return {*_checks.class_keys(names)} == {*_checks.class_keys(wanted.tolist())}
-
-
-def only_count(names: Any, wanted: Array) -> bool:
-    """Whether a frame has numbers for names that are not among those wanted."""
-    return _checks.class_keys(names) == [*range(len(names))] and not are_same(names, wanted)
 
 
 def read_actions(actions: Any) -> Array:
@@ -75,17 +69,25 @@ def read_actions(actions: Any) -> Array:
     return names
 
 
-def named_at(what: str, names: Sequence[Any], wanted: Array) -> list[int]:
-    """Where a frame of costs has what is wanted; in order if its names only count."""
-    if are_same(names, wanted):
-        found = _checks.class_keys(names)
-        return [found.index(key) for key in _checks.class_keys(wanted.tolist())]
-    if only_count(names, wanted):
-        return [*range(len(names))]
-    raise ValueError(
-        f"costs must have {what} named {shown(wanted.tolist())}, found {shown(list(names))}: rows "
-        "are the true classes, in the words of labels=, and columns the actions"
-    )
+def are_same(names: Sequence[Any], wanted: Array) -> bool:
+    return {*_checks.class_keys(names)} == {*_checks.class_keys(wanted.tolist())}
+
+
+def named(names: Sequence[Any], wanted: Array) -> list[Any]:
+    """Names of a frame, if they are not numbers that only count."""
+    is_count = _checks.class_keys(names) == [*range(len(names))]
+    return [] if is_count and not are_same(names, wanted) else list(names)
+
+
+def named_at(what: str, names: list[Any], wanted: Array) -> list[int]:
+    """Where a frame of costs has what is wanted."""
+    if not are_same(names, wanted):
+        raise ValueError(
+            f"costs must have {what} named {shown(wanted.tolist())}, found {shown(names)}: "
+            "rows are the true classes, in the words of labels=, and columns the actions"
+        )
+    found = _checks.class_keys(names)
+    return [found.index(key) for key in _checks.class_keys(wanted.tolist())]
 
 
 def read_capacity(capacity: Any, groups: Any, actions: Array, rows: int) -> tuple[Bound, Array]:
@@ -117,8 +119,7 @@ def read_columns(probability: ArrayLike, labels: Array) -> Array:
 
 
 def expected_costs(P: Array, C: Array) -> Array:
-    E: Array = np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C
-    return E
+    return np.asarray(np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C)
 
 
 def cheapest(E: Array, bound: Bound, group: Array) -> Array:
