@@ -152,6 +152,8 @@ def as_array(name: str, values: ArrayLike) -> Array:
     if type(values) is np.ndarray:  # nearly always, and in every round
         return values
     in_memory(name, values)
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix: pass a dense array, {name}.toarray()")
     return np.asarray(values)
 
 

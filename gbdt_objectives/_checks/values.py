@@ -685,8 +685,6 @@ def is_given(estimator: Any, y: ArrayLike) -> None:
 
 def one_score(score: ArrayLike) -> Array:
     """Scores of shape (n,) or (n, 1), checked, as (n,)."""
-    if hasattr(score, "toarray"):
-        raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
     array = as_array("score", score)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -417,7 +417,7 @@ def decide(o: SimpleNamespace) -> None:
     """
     split = [given.partition("=") for given in o.actions]
     pairs = {name: [read_cost(cost) for cost in pair.split(",")] for name, _, pair in split}
-    if len(pairs) < len(split) or any(len(pair) != 2 for pair in pairs.values()):
+    if len(pairs) < len(split) or "" in pairs or any(len(pair) != 2 for pair in pairs.values()):
         raise InputError(
             f"--action must be NAME=COST,COST, each name once, found {', '.join(o.actions)}: for "
             "instance review=2,2, the costs if label 0 and if label 1 is true"
@@ -433,7 +433,7 @@ def decide(o: SimpleNamespace) -> None:
         C[:, k, a] = files.numbers(table, "--action", cost) if isinstance(cost, str) else cost
     found = go.decide(
         np.column_stack([1 - p, p]), costs=C, actions=list(pairs),
-        capacity={action: int(most)} if action else None,
+        capacity=None if o.capacity is None else {action: int(most)},
         groups=None if o.groups is None else table.columns[o.groups],
     )  # fmt: skip
     options.write_with(o, table, found)

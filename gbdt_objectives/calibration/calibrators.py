@@ -250,9 +250,9 @@ class LogOddsCalibrator(Calibrator):
             A probability that no score has, or many, because the map is flat there.
         """
         check_is_fitted(self)
-        if np.ndim(probability) > 1:
+        if np.ndim(probability) > 1 or not np.size(probability):
             found = np.shape(probability)
-            raise ValueError(f"probability must be a number or (m,), found shape {found}")
+            raise ValueError(f"probability must be a number or (m,), m > 0, found shape {found}")
         p = _checks.real_array("probability", probability).astype(np.float64)
         _checks.in_unit_interval("probability", p)
         numbers = {**self._map()}
@@ -304,9 +304,10 @@ def place_on(curve: Callable[[Array], Array], wanted: float) -> float:
         z = float(brentq(above, -end, end, xtol=1e-300, rtol=1e-15, maxiter=5000))
         near = 1e-6 * max(abs(z), 1.0)
     if math.isnan(z) or above(z - near) == above(z + near):
-        low, high = sorted(formulas.apply(curve(np.array([-end, end])), "sigmoid").tolist())
+        p, *ends = formulas.apply(np.append(wanted, curve(np.array([-end, end]))), "sigmoid")
+        low, high = sorted(ends)
         raise ValueError(
-            f"probability {1 / (1 + math.exp(-wanted)):.6g} is that of "
+            f"probability {p:.6g} is that of "
             f"{'no score' if math.isnan(z) else 'many scores'}: the map goes from {low:.6g} to "
             f"{high:.6g}, and may be flat between; look at predict of the scores near the cut"
         )

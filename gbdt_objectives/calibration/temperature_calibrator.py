@@ -200,8 +200,6 @@ class TemperatureCalibrator(SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 def check_class_columns(probability: ArrayLike) -> Array:
-    if hasattr(probability, "toarray"):
-        raise TypeError("probability is a sparse matrix: pass a dense array, probability.toarray()")
     if np.ndim(probability) != 2 or np.shape(probability)[1] < 2:
         raise ValueError(
             "probability must be (n, K), a column for each of two classes or more, found shape "

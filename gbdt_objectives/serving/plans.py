@@ -96,8 +96,7 @@ class ServedModel(Exported):
         if isinstance(self.thresholds, ActionRule) and self.thresholds.costs is None:
             raise ValueError(
                 "thresholds are a rule whose costs come with each row, which a served model is not "
-                "given: leave the rule out, and where the model is used call "
-                "rule.apply(model.predict_proba(X), costs=...) with ActionRule.from_json"
+                "given: leave it out, and call rule.apply(model.predict_proba(X), costs=...)"
             )
         if self.shift is not None and not isinstance(self.shift, LogOddsShift):
             raise TypeError(
@@ -148,23 +147,23 @@ class ServedModel(Exported):
         """Raise for other classes than the model's, or for another order of them."""
         classes = [0, 1] if self.classes_ is None else self.classes_.tolist()
         labels, is_rule = cuts.labels.tolist(), isinstance(cuts, RULES)
-        reordered = labels != classes and set(labels) == set(classes)
-        if is_rule and (len(labels) != len(classes) or reordered):
+        as_many, some = len(labels) == len(classes), set(labels) & set(classes)
+        if labels == classes:
+            return
+        if is_rule and (some or not as_many):
             raise ValueError(
                 f"thresholds are a rule for the classes {shown(labels)}, but the model has "
-                f"{shown(classes)}: make it of the model's probabilities, with labels= in its order"
+                f"{shown(classes)}: make it of its probabilities, with labels={shown(classes)}"
             )
         if not is_rule and labels == classes[::-1]:
             raise ValueError(
                 f"thresholds have the classes {labels}, but high scores mean {classes[1]!r}, of "
                 f"which they are the probability: place thresholds with labels={classes}"
             )
-        some = labels != classes and set(labels) & set(classes)
-        if some and len(labels) == len(classes) and (is_rule or len(classes) == 2):
-            what = "thresholds are a rule for" if is_rule else "thresholds separate"
+        if some and as_many and len(classes) == 2:
             raise ValueError(
-                f"{what} the classes {shown(labels)}, but the model has {shown(classes)}: make "
-                f"them with labels={shown(classes)}, so that a label means the same class in both"
+                f"thresholds separate the classes {shown(labels)}, but the model has "
+                f"{shown(classes)}: make them with labels={shown(classes)}"
             )
 
     def _check_shift(self, shift: LogOddsShift) -> None:
@@ -240,8 +239,7 @@ class ServedModel(Exported):
             score = self._margin(X)
         else:
             score = self._natural(X) if self.classes_ is None else self._probability(X)[:, 1]
-        segments = segments_of(calibrator, X)
-        positive = np.asarray(calibrator.predict(score, **segments), np.float64)
+        positive = np.asarray(calibrator.predict(score, **segments_of(calibrator, X)), np.float64)
         return np.column_stack([1 - positive, positive])
 
     def _natural(self, X: Any) -> Array:
@@ -422,8 +420,7 @@ def not_served(model: Any) -> str:
 
 def cannot_serve(model: Any) -> str:
     kind: Any = type(model)
-    row = row_of(kind)
-    return "" if row is None else row.cannot_serve
+    return str(getattr(row_of(kind), "cannot_serve", ""))
 
 
 def find_objective(model: Any) -> Objective | None:
@@ -456,13 +453,12 @@ def of_booster(model: Any) -> Plan:
 
 def of_classifier(model: Any) -> Plan:
     classes, objective = np.asarray(model.classes_), find_objective(model)
+    library = of_library(model)
     if objective is not None and objective.link.is_of_objective:
-        step = reading(objective)
-        is_of_one = step["formula"] == "focal"  # the probability of label 1
-        score, probability = ((step,), ()) if is_of_one else ((), (step,))
-        outputs = of_library(model).count_outputs(model)
-        return Plan((Part(model),), score, probability, classes, outputs)
-    link = of_library(model).link_of(model)
+        step = reading(objective)  # "focal" gives the probability of label 1
+        score, probability = ((step,), ()) if step["formula"] == "focal" else ((), (step,))
+        return Plan((Part(model),), score, probability, classes, library.count_outputs(model))
+    link = library.link_of(model)
     if not (link.takes_several or link.n_classes == 2):
         raise ValueError(
             f"{type(model).__name__} has margins that are {link.margins}, of which no class "
@@ -520,8 +516,7 @@ def of_qwk_classifier(model: estimators.QWKClassifier) -> Plan:
         plan = plan.then(stretch_step(model))
     shift = getattr(model, "segment_shift_", None)
     if shift is not None:
-        step = {"formula": "segment_shift", "column": model.segment, **shift._document()}
-        plan = plan.then(step)
+        plan = plan.then({"formula": "segment_shift", "column": model.segment, **shift._document()})
     curve: Any = getattr(model.probability_curve_, "fitted", model.probability_curve_)
     return replace(plan, probability=curve.steps, classes=model.classes_, thresholds=found)
 
@@ -659,12 +654,8 @@ def of_served_model(model: ServedModel) -> Plan:
 
 
 def read_shift_of_plan(plan: Plan, shift: Any) -> Any:
-    if plan.probability is None or plan.classes is None:
-        raise ValueError(
-            "shift is in log-odds, but the model predicts no probabilities: pass a classifier, "
-            "or a booster of log-odds"
-        )
-    d, K = np.asarray(shift, np.float64), len(plan.classes)
+    d, classes = np.asarray(shift, np.float64), plan.as_probability.classes
+    K = 0 if classes is None else len(classes)
     if d.ndim == 0 and K == 2:
         return float(d)
     if d.shape == (K,):

@@ -23,27 +23,40 @@ from gbdt_objectives.thresholds.rows import Thresholds, write_labels
 Bound = tuple[int, int] | None  # which action is bounded, and how many rows of a group may take it
 
 
-def read_costs(costs: Any, actions: Any, order: Array, rows: int) -> tuple[Array, Array]:
-    """Checked costs, (K, A) or (n, K, A), and the actions."""
-    K, columns = len(order), _checks.column_names(costs)
+def read_costs(costs: Any, actions: Any, order: Array, rows: int | None) -> tuple[Array, Array]:
+    """Checked costs, (K, A) or, where there are rows, (n, K, A), and the actions."""
+    K, own = len(order), _checks.column_names(costs)
     C: Array = _checks.real_array("costs", costs).astype(np.float64)
-    if actions is None and columns is None and C.shape[-2:] != (K, K):
-        raise ValueError(
-            f"actions are missing, and costs of shape {C.shape} are not of the {K} classes: pass "
-            "actions=['pass', 'review', 'block'], one for each place on the last axis of costs"
-        )
-    names = read_actions(actions if actions is not None else order if columns is None else columns)
+    names = order if actions is None else read_actions(actions)
+    index = named(costs.index if hasattr(costs, "iloc") else [], order)
+    columns = named(own or [], names)
+    if C.shape == (K, K):  # of classes, perhaps, which a frame may name once
+        index = index or (columns if are_same(columns, order) else [])
+        columns = columns or (index if actions is None else [])
+    if actions is None and (columns or C.shape[-1:] != (K,)):
+        if own is None:
+            raise ValueError(
+                f"actions are missing, and costs of shape {C.shape} are not of the {K} classes: "
+                "pass actions=['pass', 'review', 'block'], one for each place on the last axis"
+            )
+        names = read_actions(columns or own)
     A = len(names)
-    if C.shape not in ((K, A), (rows, K, A)):
-        turned = C.shape in ((A, K), (rows, A, K))
+    shapes = [(K, A)] if rows is None else [(K, A), (rows, K, A)]
+    if C.shape not in shapes:
+        remedy = ""
+        if C.shape in [(*shape[:-2], A, K) for shape in shapes]:
+            remedy = ": pass numpy.swapaxes(costs, -1, -2)"
+        elif rows is None and C.shape[1:] == (K, A):
+            remedy = ": a rule whose costs differ by row has costs=None, apply is given them"
         raise ValueError(
-            f"costs must be ({K}, {A}) or (n, {K}, {A}), [true class, action], with a row for each "
-            f"of {shown(order.tolist())} and a column for each of {shown(names.tolist())}, found "
-            f"shape {C.shape}{': pass numpy.swapaxes(costs, -1, -2)' if turned else ''}"
+            f"costs must be {' or '.join(map(str, shapes))}, [true class, action], with a row for "
+            f"each of {shown(order.tolist())} and a column for each of {shown(names.tolist())}, "
+            f"found shape {C.shape}{remedy}"
         )
-    if columns is not None:
-        index = list(costs.index) if hasattr(costs, "iloc") else range(K)
-        C = C[np.ix_(named_at("rows", index, order), named_at("columns", columns, names))]
+    if index:
+        C = C[named_at("rows", index, order)]
+    if columns:
+        C = C[:, named_at("columns", columns, names)]
     _checks.finite("costs", C, "where an action is ruled out write a cost above all others")
     return C, names
 
@@ -56,15 +69,25 @@ def read_actions(actions: Any) -> Array:
     return names
 
 
-def named_at(what: str, names: Sequence[Any], wanted: Array) -> list[int]:
-    """Where a frame of costs has what is wanted; in order if its names only count."""
-    found, keys = _checks.class_keys(names), _checks.class_keys(wanted.tolist())
-    if {*found} == {*keys} or found == [*range(len(keys))]:
-        return [found.index(key) for key in (keys if {*found} == {*keys} else found)]
-    raise ValueError(
-        f"costs must have {what} named {shown(wanted.tolist())}, found {shown(list(names))}: rows "
-        "are the true classes, in the words of labels=, and columns the actions"
-    )
+def are_same(names: Sequence[Any], wanted: Array) -> bool:
+    return {*_checks.class_keys(names)} == {*_checks.class_keys(wanted.tolist())}
+
+
+def named(names: Sequence[Any], wanted: Array) -> list[Any]:
+    """Names of a frame, if they are not numbers that only count."""
+    is_count = _checks.class_keys(names) == [*range(len(names))]
+    return [] if is_count and not are_same(names, wanted) else list(names)
+
+
+def named_at(what: str, names: list[Any], wanted: Array) -> list[int]:
+    """Where a frame of costs has what is wanted."""
+    if not are_same(names, wanted):
+        raise ValueError(
+            f"costs must have {what} named {shown(wanted.tolist())}, found {shown(names)}: "
+            "rows are the true classes, in the words of labels=, and columns the actions"
+        )
+    found = _checks.class_keys(names)
+    return [found.index(key) for key in _checks.class_keys(wanted.tolist())]
 
 
 def read_capacity(capacity: Any, groups: Any, actions: Array, rows: int) -> tuple[Bound, Array]:
@@ -96,8 +119,7 @@ def read_columns(probability: ArrayLike, labels: Array) -> Array:
 
 
 def expected_costs(P: Array, C: Array) -> Array:
-    E: Array = np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C
-    return E
+    return np.asarray(np.einsum("nk,nka->na", P, C) if C.ndim == 3 else P @ C)
 
 
 def cheapest(E: Array, bound: Bound, group: Array) -> Array:
@@ -125,8 +147,11 @@ def price_of(E: Array, action: int, most: int) -> float:
     """The least price of an action at which so many rows take it at most, midway to the next."""
     if np.count_nonzero(E.argmin(axis=1) == action) <= most:
         return 0.0
-    s = np.sort(savings(E, action))[::-1]
-    unit = LAST_DIGITS * np.abs(E).max() or LAST_DIGITS  # by less, rounding may move savings
+    saved = savings(E, action)
+    s = np.sort(saved)[::-1]
+    # by less, rounding may move savings; costs that rule out an action leave the lesser small
+    lesser = np.minimum(np.abs(E[:, action]), np.abs(saved + E[:, action])).max()
+    unit = LAST_DIGITS * max(lesser, s[most]) or LAST_DIGITS
     above = s[s > s[most] + unit]
     return float(s[most] + ((above[-1] - s[most]) / 2 if len(above) else unit))
 
@@ -184,7 +209,7 @@ class ActionRule(SavedAsJSON):
 
     def __post_init__(self) -> None:
         order, names = check_order(self.labels, ordinal=False), read_actions(self.actions)
-        costs = None if self.costs is None else read_costs(self.costs, names, order, -1)[0]
+        costs = None if self.costs is None else read_costs(self.costs, names, order, None)[0]
         prices = np.zeros(len(names)) if self.prices is None else self.prices
         prices = np.array(_checks.vector("prices", prices), np.float64)
         _checks.same_length("prices", prices, "actions", len(names))

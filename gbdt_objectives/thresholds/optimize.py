@@ -558,7 +558,9 @@ def optimize_multilabel_thresholds(
     >>> optimize_multilabel_thresholds(y, score).round(2)
     array([0.35, 0.65])
     """
-    Y, S = (read_label_columns(name, x) for name, x in (("y_true", y_true), ("score", score)))
+    S, Y = read_label_columns("score", score), _checks.as_array("y_true", y_true)
+    # one column of labels comes flat
+    Y = read_label_columns("y_true", Y[:, None] if Y.ndim == 1 == S.shape[1] else y_true)
     if Y.shape != S.shape:
         raise ValueError(
             f"score must have the shape of y_true, a column for each label, found {S.shape} beside "

@@ -615,6 +615,8 @@ test_no_score_is_given_that_is_none_or_one_of_many = refusals_of(
     (beta_map(1.0), 0.6, "probability 0.6 is that of no score: the map goes from 0 to 0.5"),
     (beta_map(0.0), 0.5, "probability 0.5 is that of many scores"),
     (beta_map(1.0), 1.5, r"probability must be in \[0, 1\]"),
+    (beta_map(0.0), 1e-320, "is that of no score: the map goes from 0.5 to 0.5"),
+    (beta_map(1.0), [], r"probability must be a number or \(m,\), m > 0"),
     (beta_map(1.0), [[0.1]], r"probability must be a number or \(m,\)"),
     (LogitCalibrator(), 0.5, "not fitted", NotFittedError),
 )

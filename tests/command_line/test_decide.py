@@ -59,6 +59,8 @@ def test_costs_in_columns_and_a_capacity_of_each_day(rows) -> None:
         ("--action pass=0,nan --action block=1,1", "costs must be finite, found nan"),
         (f"{ACTIONS} --capacity review", "--capacity must be NAME=N, found review: for instance"),
         (f"{ACTIONS} --capacity review=2.5", "--capacity must be NAME=N, found review=2.5"),
+        ("--action =0,1 --action block=1,1", "--action must be NAME=COST,COST"),
+        (f"{ACTIONS} --capacity =2", "found {'': 2}: give one of them"),
         (f"{ACTIONS} --capacity ask=2", "found {'ask': 2}: give one of them"),
         (f"{ACTIONS} --groups day", "--groups day are what a capacity is for: give --capacity"),
     ],

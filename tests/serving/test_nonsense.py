@@ -380,7 +380,7 @@ def test_labels_that_mean_other_classes_of_the_model() -> None:
         lgb.LGBMClassifier(**few).fit(X, (y > 1) + 1),
     )
     rule = optimize_decisions(three.predict_proba(X), "macro_f1")
-    with pytest.raises(ValueError, match=r"\[0, 1, 2\], .* make them with labels=\[1, 2, 3\]"):
+    with pytest.raises(ValueError, match=r"\[0, 1, 2\], .*, with labels=\[1, 2, 3\]"):
         serving.ServedModel(three, thresholds=rule)
     with pytest.raises(ValueError, match=r"\[0, 1\], .* make them with labels=\[1, 2\]"):
         serving.ServedModel(two, thresholds=Thresholds([0.5], [0, 1]))

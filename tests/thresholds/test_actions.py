@@ -116,6 +116,22 @@ def test_a_frame_is_read_by_its_names() -> None:
         decide(P, costs=pair.T, labels=labels)
 
 
+@each("labels", [["honest", "fraud"], ["b", "a"], [3, 1]])
+def test_classes_that_a_frame_names_once_are_those_of_cost_metric(labels) -> None:
+    q = np.random.default_rng(0).dirichlet(np.ones(2), 50)
+    C, turned = np.array([[0.0, 1], [5, 0]]), labels[::-1]
+    frames = [
+        pd.DataFrame(C), pd.DataFrame(C, index=turned), pd.DataFrame(C, columns=turned),
+        pd.DataFrame(C, index=turned, columns=labels), pd.DataFrame(C, index=[1, 0]),
+    ]  # fmt: skip
+    for frame in frames[:4]:
+        want = decide(q, cost_metric(frame), labels=labels).tolist()
+        assert decide(q, costs=frame, labels=labels).tolist() == want
+        assert {*want} == {*labels}
+    with pytest.raises(ValueError, match="costs must have rows named"):
+        decide(q, costs=frames[4], labels=labels)
+
+
 def days(n: int, seed: int):
     """Probabilities, costs by row, and days of unequal size."""
     rng = np.random.default_rng(seed)
@@ -155,6 +171,19 @@ def test_the_price_is_the_least_that_keeps_the_mean() -> None:
     wide = optimize_actions(q, C, actions=NAMES, capacity={"review": 300}, groups=day)
     assert wide.prices.tolist() == [0, 0, 0]
     assert wide.exceeded == 0
+
+
+@each("ruled_out", [1e9, 1e12, 1e15])
+def test_costs_that_rule_out_actions_leave_the_price(ruled_out) -> None:
+    q, C, day = days(4000, 5)
+    for action in (1, 2):
+        plain, C[::3, :, action] = C.copy(), ruled_out
+        known = {"actions": NAMES, "capacity": {"review": 8}, "groups": day}
+        taken = (optimize_actions(q, C, **known).apply(q, costs=C) == "review").sum()
+        budget = 8 * len(np.unique(day))
+        assert budget - 1 <= taken <= budget
+        assert (decide(q, costs=C, actions=NAMES) == "review").sum() > 1.2 * budget
+        C = plain
 
 
 def test_rows_that_save_the_same_take_the_action_together() -> None:
@@ -211,10 +240,10 @@ BY_ROW = np.tile(COSTS, (4, 1, 1))
 REFUSED = [
     ({"costs": COSTS.T, "actions": NAMES}, r"found shape \(3, 2\): pass numpy.swapaxes"),
     ({"costs": BY_ROW.swapaxes(1, 2), "actions": NAMES}, "pass numpy.swapaxes"),
-    ({"costs": BY_ROW[:3], "actions": NAMES}, r"found shape \(3, 2, 3\)$"),
+    ({"costs": BY_ROW[:3], "actions": NAMES}, r"or \(4, 2, 3\), .* found shape \(3, 2, 3\)$"),
     ({"costs": COSTS}, "actions are missing"),
     ({"costs": COSTS[0], "actions": NAMES}, r"found shape \(3,\)"),
-    ({"costs": COSTS, "actions": ["a", "b"]}, r"\(2, 2\) or \(n, 2, 2\)"),
+    ({"costs": COSTS, "actions": ["a", "b"]}, r"\(2, 2\) or \(4, 2, 2\)"),
     ({"costs": COSTS, "actions": ["a", "b", "a"]}, "each once"),
     ({"costs": COSTS, "actions": ["a", "b", None]}, "actions must be"),
     ({"costs": [[0, np.nan, 1], [1, 1, 1]], "actions": NAMES}, "costs must be finite, found nan"),
@@ -257,6 +286,8 @@ def test_what_a_rule_refuses() -> None:
         by_row.apply(P)
     with pytest.raises(ValueError, match=r"probability must be \(n, 2\)"):
         own.apply(np.full((2, 3), 1 / 3))
+    with pytest.raises(ValueError, match=r"costs must be \(2, 3\), .* has costs=None, apply is"):
+        ActionRule(BY_ROW, NAMES, [0, 1])
     with pytest.raises(ValueError, match="prices"):
         ActionRule(COSTS, NAMES, [0, 1], [0, 1])
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score, f1_score, fbeta_score, make_scorer
 
 from gbdt_objectives.metrics import (
@@ -449,6 +450,12 @@ def test_a_label_without_rows_is_given_to_none_and_rows_of_weight_0_do_not_count
     np.testing.assert_allclose(found, [0.65, np.inf])
 
 
+def test_one_column_of_labels_has_one_threshold() -> None:
+    y, score = np.array([[1], [0], [1]]), np.array([[0.9], [0.4], [0.5]])
+    for labels in (y, y.tolist(), pd.DataFrame(y, columns=["a"])):
+        assert optimize_multilabel_thresholds(labels, score).round(9).tolist() == [0.45]
+
+
 LABELS, SCORES = [[1, 0], [0, 1]], [[0.9, 0.8], [0.4, 0.9]]
 
 
@@ -460,6 +467,8 @@ test_bad_columns_of_labels_are_refused = refusals_of(
     (SCORES, LABELS, r"y_true must be 0 \(negative\) or 1 \(positive\)"),
     ([[0, 0], [0, 0]], SCORES, "y_true holds no 1"),
     (LABELS, [[0.9, np.nan], [0.4, 0.9]], "score must be finite"),
+    (csr_matrix(LABELS), SCORES, r"y_true is a sparse matrix: pass .* y_true.toarray", TypeError),
+    ([0, 1, 0, 1], SCORES, r"y_true must have shape \(n, L\)"),
     ([0, 1], [0.1, 0.9], "for one label use optimize_thresholds"),
 )  # fmt: skip
 
