@@ -84,8 +84,10 @@ def still(answer: Callable[[bool], bool]) -> Iterator[list[bool]]:
             spied = replace(library)
             object.__setattr__(spied, "still_has", look)
             patch.setattr(f"gbdt_objectives.adapters.{name}.estimators.LIBRARY", spied)
+        _registry.any_library.cache_clear()
         _registry.library.cache_clear()
         yield found
+    _registry.any_library.cache_clear()
     _registry.library.cache_clear()
 
 
