@@ -393,7 +393,7 @@ def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
 
 
 FEW_ROWS = 100  # of which a booster predicts in 21 us, its estimator in 330: it reads parameters
-OWN_PREDICT = {kind: kind.predict for kind in (lgb.LGBMRegressor, LGBMRegressor)}
+OWN_PREDICT: dict[type, Any] = {kind: kind.predict for kind in (lgb.LGBMRegressor, LGBMRegressor)}
 HARMLESS = {"verbose", "verbosity"}
 """Other parameters that do not change what an estimator predicts."""
 

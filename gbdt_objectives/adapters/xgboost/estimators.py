@@ -400,7 +400,7 @@ def restore(
     return model
 
 
-OWN_PREDICT = {kind: kind.predict for kind in (xgb.XGBRegressor, XGBRegressor)}
+OWN_PREDICT: dict[type, Any] = {kind: kind.predict for kind in (xgb.XGBRegressor, XGBRegressor)}
 
 
 def predict_rows(model: Any, X: Any) -> Any:
