@@ -25,6 +25,7 @@ PREDICTIONS = {
     "proba", "probability", "logit", "logits",
 }  # fmt: skip
 TRAINS = ("update", "boost")
+GET_GRADIENTS = ("boost", "_Booster__boost")  # methods of boosters, which a user may replace
 EVALUATES = ("eval_set", "__inner_eval")
 
 
@@ -56,8 +57,14 @@ class Stack(list[tuple[str, FrameType]]):
             room = module.partition(".")[0]
             if frame.f_code.co_name in TRAINS and room in _registry.BY_NAME:
                 seen = frame.f_locals
-                own = frame is sys._getframe(2) and type(seen["self"]).__module__ == module
-                return room, seen["self"], seen.get("fobj") if own else None
+                booster = seen["self"]
+                own = frame is sys._getframe(2) and type(booster).__module__ == module
+                own = own and all(
+                    getattr(getattr(booster, name), "__globals__", {}).get("__name__") == module
+                    for name in GET_GRADIENTS
+                    if hasattr(booster, name)
+                )
+                return room, booster, seen.get("fobj") if own else None
             frame = frame.f_back
         return "", None, None
 

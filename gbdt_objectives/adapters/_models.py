@@ -329,9 +329,11 @@ def is_plain_table(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype in PLAIN and len(X) > 0
 
 
-def predicts_by(model: Any, *methods: Any) -> bool:
-    """Whether ``predict`` of an estimator is one of these, and none of the user's own."""
-    return type(model).predict in methods and "predict" not in vars(model)
+def predicts_by(model: Any, own: Mapping[type, Any]) -> bool:
+    """Whether an estimator is of one of these classes, which still have these ``predict``; one of
+    the user's may change what the method reads."""
+    kind = type(model)
+    return kind in own and kind.predict is own[kind] and "predict" not in vars(model)
 
 
 class CannotTrain(ValueError):

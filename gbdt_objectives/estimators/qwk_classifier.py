@@ -489,8 +489,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _members.Composed):  # type
         library = library_in_role(model, "Regressor")
         predicted = model.predict(X) if library is None else library.predict_rows(model, X)
         score = np.asarray(predicted, np.float64)
-        if score.ndim == 2 and score.shape[1] == 1:
-            score = score[:, 0]
+        if score.ndim == 2 and (score.shape[1] == 1 or score.shape == (0, 0)):  # of XGBoost 3.4
+            score = score.ravel()
         if score.ndim != 1 or np.count_nonzero(np.isfinite(score)) < len(score):
             found = f"shape {score.shape}" if score.ndim != 1 else "nan or inf for a row"
             raise ValueError(

@@ -84,8 +84,10 @@ def still(answer: Callable[[bool], bool]) -> Iterator[list[bool]]:
             spied = replace(library)
             object.__setattr__(spied, "still_has", look)
             patch.setattr(f"gbdt_objectives.adapters.{name}.estimators.LIBRARY", spied)
+        _registry.any_library.cache_clear()
         _registry.library.cache_clear()
         yield found
+    _registry.any_library.cache_clear()
     _registry.library.cache_clear()
 
 
@@ -178,6 +180,25 @@ def test_only_the_library_gets_memory_that_is_used_again(lib: Library) -> None:
                 given = {"dtrain": data, "iteration": k} if lib is XGB else {}
                 booster.update(**given, fobj=loss)
             assert len(calls) == copies  # the first round's is a copy
+
+
+@pytest.mark.filterwarnings("ignore:boosting starts at")
+@both
+def test_a_method_that_is_replaced_may_keep_gradients(
+    lib: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "boost" if lib is XGB else "_Booster__boost"
+    own, kept = getattr(lib.own.Booster, name), []
+
+    def keeps(self: Any, *args: Any, **given: Any) -> Any:
+        kept.extend([*args, *given.values()])
+        return own(self, *args, **given)
+
+    monkeypatch.setattr(lib.own.Booster, name, keeps)
+    trained(lib, LOSSES[0], rows_of(lib, Y))
+    found = [one for one in kept if isinstance(one, np.ndarray)]
+    assert len(found) == 16 or (lib is XGB and LOSSES[0] in kept)  # XGBoost 3.2 gives the objective
+    assert not any(np.shares_memory(one, other) for one, other in pairwise(found[::2]))
 
 
 @pytest.mark.filterwarnings("ignore:boosting starts at")

@@ -147,6 +147,39 @@ def test_a_predict_of_the_users_own_is_asked() -> None:
     np.testing.assert_allclose(own.predict_score(NEW[:1]), wanted, rtol=1e-12)
 
 
+class FirstRounds(xgb.XGBRegressor):
+    """A user's own, which changes what the inherited ``predict`` reads."""
+
+    @property
+    def best_iteration(self) -> int:
+        return 2
+
+
+def of_users(X: Any, y: Any, estimator: Any) -> Any:
+    return QWKClassifier(estimator, objective=None, random_state=0).fit(X, y)
+
+
+def test_what_an_inherited_predict_reads_may_be_the_users_own() -> None:
+    X, y = rows(300, 0), np.digitize(rows(300, 0)[:, 0], [-0.7, 0.2, 1.1])
+    model = of_users(X, y, FirstRounds(**SMALL["xgboost"].get_params()))
+    assert_same("xgboost", model, NEW[:1])
+    boosters = [one.get_booster() for one in model.estimators_]
+    first = np.mean([one.inplace_predict(NEW[:1], iteration_range=(0, 3)) for one in boosters])
+    wanted = model.center_ + model.stretch_ * (first - model.center_)
+    np.testing.assert_allclose(model.predict_score(NEW[:1]), [wanted], rtol=1e-6)  # float32
+
+
+@EACH_LIBRARY
+def test_a_method_of_the_library_that_is_replaced_is_asked(library, monkeypatch) -> None:
+    X, y = rows(300, 0), np.digitize(rows(300, 0)[:, 0], [-0.7, 0.2, 1.1])
+    model, own = of_users(X, y, SMALL[library]), PREDICT[library]
+    before = score_by_estimators(library, model, NEW[:1]) - model.center_
+    kind = xgb.XGBModel if library == "xgboost" else lgb.LGBMModel
+    monkeypatch.setattr(kind, "predict", lambda self, X, **given: own(self, X, **given) + 1)
+    found = model.predict_score(NEW[:1]) - model.center_
+    np.testing.assert_allclose(found, before + model.stretch_, rtol=1e-6)  # float32
+
+
 @EACH_MODEL
 def test_one_row_is_checked(library, kind) -> None:
     model = model_of(library, kind)

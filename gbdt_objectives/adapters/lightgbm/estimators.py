@@ -393,6 +393,7 @@ def test_of(node: dict[str, Any]) -> tuple[int, int, Any, bool]:
 
 
 FEW_ROWS = 100  # of which a booster predicts in 21 us, its estimator in 330: it reads parameters
+OWN_PREDICT: dict[type, Any] = {kind: kind.predict for kind in (lgb.LGBMRegressor, LGBMRegressor)}
 HARMLESS = {"verbose", "verbosity"}
 """Other parameters that do not change what an estimator predicts."""
 
@@ -401,7 +402,7 @@ def predict_rows(model: Any, X: Any) -> Any:
     """By the booster, where the estimator would ask it for the same: few rows of plain numbers."""
     if (
         not (is_plain_table(X) and len(X) <= FEW_ROWS)
-        or not predicts_by(model, lgb.LGBMModel.predict, LGBMRegressor.predict)
+        or not predicts_by(model, OWN_PREDICT)
         or not HARMLESS.issuperset(model._other_params)
         or X.shape[1] != model.n_features_
     ):

@@ -400,11 +400,14 @@ def restore(
     return model
 
 
+OWN_PREDICT: dict[type, Any] = {kind: kind.predict for kind in (xgb.XGBRegressor, XGBRegressor)}
+
+
 def predict_rows(model: Any, X: Any) -> Any:
     """By the booster, with the arguments that the estimator would pass it, but quicker."""
     if (
         not is_plain_table(X)
-        or not predicts_by(model, xgb.XGBModel.predict, XGBRegressor.predict)
+        or not predicts_by(model, OWN_PREDICT)
         or model.booster == "gblinear"
         or model.device not in (None, "cpu")
     ):
