@@ -122,6 +122,7 @@ INSTANCES: list[Any] = [
     go.calibration.SplineCalibrator().fit(P, Y), go.calibration.VennAbersCalibrator().fit(P, Y),
     go.calibration.TemperatureCalibrator().fit(np.c_[1 - P, P], Y),
     go.calibration.SegmentCalibrator().fit(P, Y, segments=SEGMENTS),
+    go.calibration.CalibrationMonitor(negative_keep_rate=0.5),
     go.calibration.ROCConvexHullCalibrator().fit(P, Y), go.calibration.roc_convex_hull(Y, P),
     go.calibration.reliability_bins(Y, P),
     go.calibration.calibration_refinement(Y, P, partition="isotonic"),
@@ -277,7 +278,16 @@ COUNTED = "ClassMetric.of_counts", "ShareMetric.of_counts", "RatioMetric.of_coun
 INSIDE = "Link.score", "ClassMetric.agree_labels", *COUNTED
 DOORS = {row: call for row, call in doors() if row not in INSIDE}
 """All but what is for those who write objectives and metrics, and has names of other places."""
+
+
+@functools.wraps(go.calibration.CalibrationMonitor.update)
+def update(*given: Any, **named: Any) -> Any:
+    """Of a new monitor, which has not seen the rows."""
+    return go.calibration.CalibrationMonitor(negative_keep_rate=0.5).update(*given, **named)
+
+
 DOORS |= {
+    "CalibrationMonitor.update": update,
     "CalibratedClassifier.fit": go.CalibratedClassifier(PLAIN).fit,
     "DownsampledClassifier.fit": go.DownsampledClassifier(STOPPING, 0.5, correction="offset").fit,
     "Exported.export": lightgbm.LGBMClassifier(**LEAVES, objective=LOG_ODDS).fit(X, Y).export,
