@@ -213,6 +213,8 @@ MEANT = {
     **{f"metrics.{name}.__call__(y_true=) x 1 and 2 for 0 and 1": "labels 1 and 2 are two classes, "
        "whose scores are in their unit and may lie outside; of classes 0 and 1 it is told"
        for name in ("cost_metric()", "f_beta_metric()", "threshold_metric(metric='f1')")},
+    **{f"calibration.CalibrationMonitor.update({name}=) x one number": "F may be that of all rows"
+       for name in ("arrived", "arrived_before", "arrived_at_sampling")},
     "plotting.ReliabilityDisplay.from_predictions(counts=) x 2 and each row twice": "it keeps the "
     "rows as they are given; the picture is the same",
 }  # fmt: skip
@@ -223,6 +225,7 @@ NEEDS = {
     "sample_weight_val": ("X_val", "y_val", "eval_metric"),
     "base_margin_val": ("X_val", "y_val", "base_margin"),
     "y_out": ("probability_out",), "probability_out": ("y_out",),
+    "arrived_before": ("arrived",), "arrived_at_sampling": ("arrived", "keep_rate"),
     "train_prior": ("target_prior",), "target_prior": ("train_prior",),
     "decide.groups": ("costs", "capacity"), "optimize_actions.groups": ("capacity",),
     "apply_thresholds": ("thresholds", "labels"), "imbalance_shift": ("X", "y"),
@@ -277,6 +280,7 @@ def values(task: Task) -> dict[str, Any]:
         "X": FEATURES, "X_val": HELD_OUT, "sample_weight": WEIGHTS, "sample_weight_val": WEIGHTS,
         "counts": 1 + POSITION % 2, "groups": POSITION // 4, "segments": POSITION % 3,
         "partition": POSITION % 3, "key": POSITION // 2, "keep_rate": np.full(N, 0.5),
+        "arrived_before": 0.05 + POSITION % 3 / 20, "arrived_at_sampling": 0.2 + POSITION % 5 / 10,
         "arrived": 0.3 + POSITION % 7 / 10, "delay": np.abs(LOG_ODDS), "age": np.abs(LOG_ODDS) + 2,
         "negative_keep_rate": 0.5, "class_keep_rates": {k: 1.0 if k else 0.5 for k in classes},
         "train_prior": (np.bincount(y) / N).tolist(), "prior": (np.bincount(y) / N).tolist(),
