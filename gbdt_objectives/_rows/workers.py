@@ -284,8 +284,8 @@ def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:
     found = [f"worker {said.index(text)} has {text}" for text in dict.fromkeys(said)]
     return WorkersDisagree(
         f"the workers do not train the same: {'; '.join(found[:2]) or where}. Make objective and "
-        "metric once and send them to all workers, or make them without labels, as "
-        "qwk_objective(), and install the same versions on all workers"
+        "metric once, from the labels of all rows, and send them to all workers, or make them "
+        "without labels, as qwk_objective(), and install the same versions on all workers"
     )
 
 

@@ -123,6 +123,9 @@ def test_a_callback_may_change_labels_and_weights(lib: Library, loss: go.Objecti
     assert found == [True] * 7
 
 
+@pytest.mark.filterwarnings(
+    "ignore:base_margin is 30 in all rows"
+)  # the start is what is asked about
 @both
 def test_data_that_are_trained_on_again_are_a_new_training(lib: Library) -> None:
     """Its guards are asked again, by a copy of the objective, too."""

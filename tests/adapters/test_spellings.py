@@ -216,6 +216,7 @@ def test_xgboost_early_stopping_of_a_users_class_is_kept(way: str, ordinal) -> N
 # --- labels and weights that were set on constructed data
 
 
+@pytest.mark.filterwarnings("ignore:boosting starts at 0, far from")  # as the plain call does
 def test_labels_and_weights_set_on_a_constructed_dataset_are_those_trained_on(ordinal) -> None:
     X, y, w = ordinal
 

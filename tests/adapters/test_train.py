@@ -316,6 +316,7 @@ def test_qwk_on_shifted_labels_is_qwk_with_the_intercept_inside(ordinal) -> None
     np.testing.assert_allclose(published_way.predict(X) + center, ours.predict(X), atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:init_score differs by row")  # it is read back
 def test_an_init_score_that_is_set_later_is_where_training_starts(ordinal) -> None:
     X, y, _ = ordinal
     start = np.linspace(0, 1, len(y))

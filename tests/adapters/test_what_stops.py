@@ -404,6 +404,7 @@ def test_xgboosts_ranker_stops_in_the_metrics_direction() -> None:
 # --- folds
 
 
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")  # LightGBM hands them on
 @both
 def test_folds_from_a_generator(lib: Library) -> None:
     data = lib.data(X, Y)

@@ -81,7 +81,7 @@ def test_the_textbook_huber_fails_whatever_the_labels(kind, y) -> None:
     assert {"sign of hessian"} <= set(found) <= {"sign of hessian", "scale"}
     message = found["sign of hessian"]
     assert "hessian is 0 where the gradient is " in message
-    assert re.search("XGBoost .* LightGBM", message)  # what they do
+    assert "XGBoost steps far past the optimum" in message  # what happens
     assert "np.abs(margin - y_true)" in message  # what to write instead
     assert check_objective(huber_with_bound, y, loss=huber_loss).passed
 

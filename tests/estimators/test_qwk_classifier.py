@@ -775,6 +775,7 @@ def test_what_training_cannot_mend_is_refused_before(data, options) -> None:
 # --- scikit-learn ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*every row gets the class")  # "rounding" fits nothing there
 @pytest.mark.xdist_group("two_processes")
 @BOOSTERS
 def test_clone_pickle_search(data, booster) -> None:

@@ -61,6 +61,7 @@ def test_rates_of_1_for_positives_are_refused_if_some_negatives_have_it(sampled,
     offset_logloss_objective(rates)(y, np.zeros(len(y)))
 
 
+@pytest.mark.filterwarnings("ignore:probability is 0 or 1 in every row")  # on purpose
 def test_the_interval_of_certain_predictions_has_a_width() -> None:
     y = np.arange(200) < 10
     certain = calibration_error_test(y, np.zeros(200), random_state=0).interval
@@ -109,6 +110,7 @@ test_decisions_instead_of_probabilities_have_no_interval = refusals_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore:negative_keep_rate drops rows of 0")  # few rows are left
 @each("routed", [False, "costs"])
 def test_weights_that_the_wrapped_estimator_asked_not_to_get_are_refused(routed) -> None:
     pytest.importorskip("sklearn.utils.metadata_routing", reason="since 1.3")

@@ -15,6 +15,7 @@ SETTINGS = _common.read_json(experiment.HERE / "config.json")
 
 
 @pytest.mark.filterwarnings("ignore:every row gets the class")  # of a few rows of a segment
+@pytest.mark.filterwarnings("ignore:no row gets the class")  # of a few rows of a segment
 def test_files_are_scored_out_of_fold(tmp_path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))

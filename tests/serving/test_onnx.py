@@ -167,6 +167,7 @@ def outputs(session: Any, rows: Any) -> dict[str, Any]:
     return dict(zip(names, session.run(names, {"X": rows}), strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:labels=.* follow the alphabet")  # these are in order
 @pytest.mark.slow
 @each("name", MODELS)
 def test_a_graph_predicts_what_the_model_does(name, tmp_path):
