@@ -549,6 +549,7 @@ def test_the_examples_of_help_run(name, tmp_path, monkeypatch) -> None:
     assert lines
     for line in lines:
         result = run(line.removeprefix("python -m gbdt_objectives "))
+        sys.modules.pop("mylosses", None)  # other tests have one of their own
         assert result.exit_code == 0, result.output
 
 
