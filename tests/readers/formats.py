@@ -91,10 +91,11 @@ def of_value(kind: Any, original: bytes) -> Callable[[bytes], str]:
         for document in (found, wanted):
             document.pop("format")  # the older one is read too
             document.pop("sha256", None)
-            document.pop("dtype", None)  # another name of the same type
-            if "segments" in document:  # each with its shift, in any order
-                pairs = zip(document.pop("segments"), document.pop("shifts"), strict=True)
-                document["pairs"] = sorted(map(list, pairs))
+            for own in (document, document.get("segment_shift", {})):
+                own.pop("dtype", None)  # another name of the same type
+                if "segments" in own:  # each with its shift, in any order
+                    pairs = zip(own.pop("segments"), own.pop("shifts"), strict=True)
+                    own["pairs"] = sorted(map(list, pairs))
         if not same(found, wanted):
             raise Difference(f"{wanted} is read as {found}"[:300])
         return "read"
