@@ -199,6 +199,25 @@ def vector(name: str, values: ArrayLike) -> Array:
     return array
 
 
+def one_score(score: ArrayLike) -> Array:
+    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
+    array = as_array("score", score)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"score must have shape (n,) or (n, 1), found {array.shape}: one score per row, "
+            "not features; of predict_proba pass the column [:, 1]"
+        )
+    if array.dtype.kind == "O":
+        for value in array:
+            if not isinstance(value, Real):
+                found = f"{type(value).__name__} {shown(value)}"
+                raise TypeError(f"score must hold real numbers, found {found}: convert it")
+        array = array.astype(np.float64)
+    return vector("score", array)
+
+
 def real_array(name: str, values: ArrayLike) -> Array:
     """Numbers of any shape as a float array; not yet checked for NaN."""
     array = as_array(name, values)

@@ -440,6 +440,15 @@ def in_unit_interval(name: str, p: Array) -> None:
     raise ValueError(f"{name} must be in [0, 1], found {found} at row {row}: {remedy}")
 
 
+def fractions(name: str, values: ArrayLike) -> Array:
+    """A number or several, (m,), in [0, 1]."""
+    if np.ndim(values) > 1:
+        raise ValueError(f"{name} must be a number or (m,), found shape {np.shape(values)}")
+    array = real_array(name, values)
+    in_unit_interval(name, array)
+    return array
+
+
 def rows_sum_to_one(name: str, p: Array) -> None:
     total = np.einsum("ij->i", p)
     row = int(np.argmax(np.abs(total - 1)))
@@ -681,21 +690,3 @@ def is_given(estimator: Any, y: ArrayLike) -> None:
     if y is None:
         name = type(estimator).__name__  # in the words that scikit-learn's own checks look for
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
-
-
-def one_score(score: ArrayLike) -> Array:
-    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
-    array = as_array("score", score)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(
-            f"score must have shape (n,) or (n, 1), found {array.shape}: one score per row, "
-            "not features; of predict_proba pass the column [:, 1]"
-        )
-    if array.dtype.kind == "O":
-        for value in array:
-            if not isinstance(value, numbers.Real):
-                raise TypeError(f"score must hold real numbers, found {_typed(value)}: convert it")
-        array = array.astype(np.float64)
-    return vector("score", array)

@@ -250,11 +250,10 @@ class LogOddsCalibrator(Calibrator):
             A probability that no score has, or many, because the map is flat there.
         """
         check_is_fitted(self)
-        if np.ndim(probability) > 1 or not np.size(probability):
+        if not np.size(probability):
             found = np.shape(probability)
             raise ValueError(f"probability must be a number or (m,), m > 0, found shape {found}")
-        p = _checks.real_array("probability", probability).astype(np.float64)
-        _checks.in_unit_interval("probability", p)
+        p = _checks.fractions("probability", probability).astype(np.float64)
         numbers = {**self._map()}
         curve = partial(formulas.apply, formula=numbers.pop("map"), **numbers)
         wanted = formulas.apply(p, "log_odds")

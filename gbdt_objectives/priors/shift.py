@@ -374,10 +374,7 @@ def correct_threshold(
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
-    if np.ndim(threshold) > 1:
-        raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
-    t = _checks.real_array("threshold", threshold)
-    _checks.in_unit_interval("threshold", t)
+    t = _checks.fractions("threshold", threshold)
     if isinstance(d, LogOddsShift) and np.shape(d) == (2,):
         d = np.diff(d)[0]
     if np.ndim(d):

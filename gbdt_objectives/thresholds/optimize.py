@@ -605,9 +605,7 @@ def read_label_columns(name: str, values: ArrayLike) -> Array:
 def label_cuts(y: Array, s: Array, w: Array) -> tuple[Array, Array, Array]:
     """The distinct scores in ascending order, (d,), and at each cut, 0..d, the weight above it of
     the rows that have the label, and of all."""
-    order = np.argsort(s)
-    score, first = np.unique(s[order], return_index=True)
-    own = w[order]
-    sums = (np.add.reduceat(x, first) for x in (own * y[order], own))
+    score, place = np.unique(s, return_inverse=True)
+    sums = (_rows.weigh_classes(place, x, len(score)) for x in (w * y, w))
     T, A = (np.append(np.cumsum(x[::-1])[::-1], 0.0) for x in sums)
     return score, T, A
