@@ -43,8 +43,16 @@ def test_each_check_is_of_a_page() -> None:
     assert set(CHECKED) <= set(PATHS)
 
 
-PLAIN = ("docs/words.md", "docs/training.md")
-"""Pages for newcomers, whose paragraphs and sentences are short."""
+PLAIN = [
+    f"docs/{name}.md"
+    for name in (
+        "index", "start", "first_grades", "first_clicks", "words", "training", "thresholds",
+        "which_one", "rare_events", "probabilities", "own_objective", "deploy", "pitfalls",
+    )
+]  # fmt: skip
+"""What a newcomer reads: the paragraphs and sentences are short, and all of it in an hour."""
+
+OUTPUT = re.compile(r"^```text\n.*?^```$", flags=re.M | re.S)
 
 
 def paragraphs(text: str) -> list[str]:
@@ -62,9 +70,14 @@ def sentences(paragraph: str) -> list[str]:
 @pytest.mark.parametrize("path", PLAIN)
 def test_paragraphs_and_sentences_for_newcomers_are_short(path: str) -> None:
     found = paragraphs((ROOT / path).read_text(encoding="utf-8"))
-    assert len(found) > 10
+    assert len(found) > 5
     assert not [part for part in found if len(part.split()) > 80]
     assert not [each for part in found for each in sentences(part) if len(each.split()) > 30]
+
+
+def test_a_newcomer_reads_few_words() -> None:
+    pages = ((ROOT / path).read_text(encoding="utf-8") for path in PLAIN)
+    assert sum(len(OUTPUT.sub("", page).split()) for page in pages) <= 9700
 
 
 def test_long_paragraphs_and_sentences_are_seen() -> None:
