@@ -659,7 +659,7 @@ def chunks(page: Page) -> None:
     peak = of.figure("peak beyond what was there before, MB")
     page.says(
         f"50,000,000 scores of six classes, in chunks of 500,000, took {seconds:.0f} s of "
-        f"processor time and {peak:.0f} MB beyond what the process held before ("
+        f"processor time and {peak:.0f} MB of extra memory ("
     )
     of.after("50,000,000 rows in chunks / making them")
 
