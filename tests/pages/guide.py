@@ -863,7 +863,7 @@ def leaves(page: Page) -> None:
     plain = found[(found.kind == "weighted") & (found.weight == 1) & (found["first"] == "bounded")]
     plain = plain[plain.second.isin(["exact", "exact, max_delta_step 1"])]
     word_ = "neither" if plain.better.sum() < plain.worse.sum() else "one"
-    page.says(f"Which of them helps where, and that {word_} is a better default without weights,")
+    page.says(f"Without weights [{word_} is a better default](")
 
 
 CALIBRATION = Page(
