@@ -886,8 +886,8 @@ def averages(page: Page) -> None:
     own = gains[(gains.arm == "QWKClassifier") & (gains.other == "folds averaged, Nelder-Mead")]
     more, less = verdicts(own.verdict)
     page.says(
-        "are worse by two standard errors than these with curved thresholds on "
-        f"{word(more)} of {word(len(own))} data sets, and better on {word(less)} ("
+        f"by two standard errors on {word(more)} of {word(len(own))} data sets and worse on "
+        f"{word(less)} ("
     )
 
 
