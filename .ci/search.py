@@ -26,6 +26,8 @@ QUERIES = {
         "obj=", "feval", "custom_metric", "early stopping", "early_stopping_rounds", "eval_metric",
         "best_iteration",
     ],
+    "docs/start": ["install", "extras"],
+    "docs/first_grades": ["getting started", "quickstart"],
     "docs/intercept": ["base_score", "init_score", "base_margin"],
     "docs/rare_events": ["downsampling", "undersampling", "rare events", "fraud"],
     "docs/resampled": ["scale_pos_weight", "is_unbalance", "class imbalance", "smote"],

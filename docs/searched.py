@@ -9,6 +9,8 @@ from __future__ import annotations
 WORDS = {
     "training": "obj=, objective=, fobj, feval, custom_metric, eval_metric, early stopping, "
     "early_stopping, early_stopping_rounds, best_iteration",
+    "start": "install, installation, pip install, extras, upgrade",
+    "first_grades": "getting started, quickstart, first model, submission",
     "intercept": "base_score, init_score, base_margin, boost_from_average, intercept",
     "thresholds": "thresholds, threshold, qwk, kappa, quadratic weighted kappa, cohen kappa, "
     "cohen_kappa_score, cut points, rounding",
