@@ -67,14 +67,13 @@ def readme(page: Page) -> None:
     )
     less = -results("five_bags").query("other == 'one bag'").percent
     page.says(f"five bags have {less.min():.0f} to {less.max():.0f} % less log loss than one")
-    pages = sorted((outputs.ROOT / "docs").glob("pitfalls*.md"))
-    shown = "".join(shown for path in pages for _, shown in outputs.blocks(path))
+    shown = "".join(shown for _, shown in outputs.blocks(outputs.ROOT / "docs/pitfalls.md"))
     (lost, found), (worst, least, best, most), (events, predicted) = (
         re.search(pattern, shown).groups()
         for pattern in (
-            r"from 0.5: (\S+), from the centre: (\S+)",
-            r"minimised: stopped at round (\d+), kappa (\S+)\nmax\w+: \D+(\d+), kappa (\S+)",
-            r"events (\S+), predicted (\S+), corrected",
+            r"from 0.5: kappa (\S+)\nfrom the mean: kappa (\S+)",
+            r"minimised: round (\d+), kappa (\S+)\nmaximised: round (\d+), kappa (\S+)",
+            r"events (\S+), predicted (\S+)\n",
         )
     )
     page.says(
