@@ -125,7 +125,9 @@ def thresholds(page: Page) -> None:
     page.holds(curved_losses()[0] == 0, "curved thresholds never lose clearly")
     lost = {other: len(rare_losses("curved", other)) for other in ("exact", "plugin")}
     back = {other: len(rare_losses(other, "curved")) for other in lost}
-    page.holds(all(lost[other] < back[other] / 5 for other in lost), "curved wins with rare classes")
+    page.holds(
+        all(lost[other] < back[other] / 5 for other in lost), "curved wins with rare classes"
+    )
     table = results("threshold_study", "simulated_summary")
     calibrated = table[~table.family.str.contains("score")]
     best = calibrated[["rounding", "nelder-mead", "exact"]].max(axis=1)
