@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from benchmarks import all as benchmarks
 from experiments.calibrators.__main__ import PEERS
@@ -230,17 +228,7 @@ def differences(page: Page) -> None:
 # docs/decide.md
 
 
-DECIDE = Page("docs/decide.md", exempt={"On ordered classes the two": "of a pair"})
-
-
-@DECIDE.check
-def decisions(page: Page) -> None:
-    column = results("decisions", "differences").verdict_corrected
-    level = (column == "within two standard errors").sum()
-    page.says(
-        f"On ordered classes the two are {'about' if level > 0.9 * len(column) else 'not'} equally "
-        "good ("
-    )
+DECIDE = Page("docs/decide.md")
 
 
 @DECIDE.check
@@ -250,10 +238,9 @@ def action_costs(page: Page) -> None:
     percent, own = 100 * (1 - row / cut), found.loc["decide, costs by row"]
     clear = (own.less_than_cut > 2 * own.error_cut).sum()
     page.says(
-        f"On {word(len(own))} data sets, costs of each row cost {percent.min():.0f} to "
-        f"{percent.max():.0f} % less than one cut. Only {word(clear)} of the differences is clear"
+        f"on {word(len(own))} data sets, costs of each row saved {percent.min():.0f} to "
+        f"{percent.max():.0f} % compared with one threshold, on {word(clear)} of them clearly."
     )
-    page.holds((own.less_than_peer.abs() < 2 * own.error_peer).all(), "empulse is as good")
 
 
 # docs/nominal.md
@@ -373,140 +360,79 @@ def bounded(page: Page) -> None:
     page.says("`max_delta_step=1` protects about as well ([study]")
 
 
-# docs/rare_events.md
+# docs/rare_events.md, docs/keep_rates.md, docs/resampled.md
 
 
-RARE = Page(
-    "docs/rare_events.md",
-    parts=("docs/resampled.md",),
-    exempt={
-        "that predicts exactly 0 and 1": "of forests",
-        "Do not weigh the kept negatives by 1/r": "a formula",
-    },
-)
+RARE = Page("docs/rare_events.md")
 
 
 @RARE.check
-def rates_by_row(page: Page) -> None:
-    one, three, ten = which_one.by_row_gains()
-    page.says(
-        f"the logloss was lower, by two standard errors, {one} comparisons at one negative per "
-        f"positive (where the mean prediction was too high), {three} at three and {ten} at ten."
-    )
-
-
-@RARE.check
-def five_bags(page: Page) -> None:
+def five_samples(page: Page) -> None:
     found = results("five_bags").query("other == 'one bag'")
     cells, of = results("five_bags", "cells"), settings("five_bags")
-    page.says(f"against `n_bags=1` on {cells['data'].nunique()} data sets ([study]")
-    for row in found.itertuples():
-        page.says(
-            f"| {row.booster} | {row.rate:g} | {row.percent:+.1f} % | {row.ap:+.3f} | "
-            f"{row.ratio_other:.2f} | {row.ratio:.2f} ({row.ratio_low:.2f} to "
-            f"{row.ratio_high:.2f}) | {row.fits_timed:.1f} |"
-        )
+    low, high = sorted(of["rates"])
+    page.says(f"on {cells['data'].nunique()} data sets:")
+    page.shows(
+        f"""
+| at keep rates of {low:g} and {high:g} | one sample | five samples |
+| mean prediction / truth | {span(found.ratio_other)} | {span(found.ratio)} |
+| log loss | | {span(-found.percent, 0)} % lower |
+| time of a fit, {of["timed"]:,} rows | 1 | {span(found.fits_timed, 1)} |
+"""
+    )
     page.holds(results("five_bags", "behind").empty, "no data set is behind")
-    (worst,) = found[found.worst_percent > 0].itertuples()
-    events = cells[cells["data"] == worst.worst].events.unique()
-    page.says(
-        f"Only {worst.worst}, with {events.item()} events, did with {worst.booster} at "
-        f"{worst.rate:g}, by {worst.worst_percent:.1f} %. "
-        f"The time is that of fitting {of['timed']:,} rows"
-    )
 
 
 @RARE.check
-def bags_that_calibrate_themselves(page: Page) -> None:
-    found = results("averaged_models").query("models == 'bags'").set_index(["booster", "number"])
-    five = found.loc[("LightGBM", 5)].set_index("rate")
-    files = five.better + five.worse
-    assert set(files) == {15}
+def rates(page: Page) -> None:
+    found = results("five_bags").query("other == 'all rows, calibrated'")
+    page.holds((found.difference < 2 * found.error).all(), "the differences are not clear")
     page.says(
-        f"With five bags of LightGBM on fifteen data sets, the log loss was lower by "
-        f"{-five.percent[0.05]:.0f} % at a rate of 0.05 and by {-five.percent[0.02]:.0f} % at 0.02"
-        f", and worse on {'some' if five.worse.any() else 'none'}"
+        "compares five samples with `CalibratedClassifier` on all rows. The differences are not "
+        "clear,",
+        "| keep rate | mean log loss of five samples |",
     )
-    ten = found.loc[("XGBoost", 10)]
-    page.says(f"ten bags of XGBoost got worse on {word(ten.worse.max())} data sets with few events")
-
-
-@RARE.check
-def bags(page: Page) -> None:
-    found = results("bag_averages")
-    own = found[(found.bags == 5) & found.model.isin(BOOSTERS)]
-    mean = own.groupby("average").mean_ratio.mean()
-    page.says(
-        f"its mean is lower for rare events ({mean.log_odds:.2f} with five bags, where that of "
-        f"probabilities is {mean.probability:.2f}; [study]"
-    )
-    several = found[(found.bags > 1) & (found.average == "log_odds")]
-    losers = set(several.model[several.loses])
-    page.holds(
-        "forest of 20" in losers and not losers & set(BOOSTERS),
-        "log-odds lose to one bag with forests only",
-    )
-    both = own.set_index(["data", "model", "average"])
-    apart = both.difference.xs("log_odds", level=2) - both.difference.xs("probability", level=2)
-    page.holds(
-        (apart.abs() < both.error.xs("probability", level=2)).all(),
-        "the averages are level in log loss for boosters",
-    )
-
-
-@RARE.check
-def kept_negatives(page: Page) -> None:
-    of = settings("few_events")["kept"]
-    normal = NormalDist(of["mean"], of["spread"]).quantiles(10_000)
-    events = 100 * expit(normal).mean()
-    page.says(
-        "an overconfident model, and negatives kept at "
-        f"{of['rate']} of {of['rows']:,} rows ([the study]",
-        f"in e-5, with {events:.1f} % events,",
-        "| | all rows | weights 1/r |",
-    )
-    names = {
-        "logit": "LogitCalibrator", "spline": "SplineCalibrator", "beta": "BetaCalibrator",
-        "Venn-Abers": "VennAbersCalibrator",
-        "ROC hull": 'ROCConvexHullCalibrator(m=2, prior="base_rate")',
-    }  # fmt: skip
-    kept = results("few_events", "kept").set_index("calibrator")
-    for row, name in zip(kept.index, names.values(), strict=True):
-        cells = " | ".join(f"{kept.loc[row, way]:.1f}" for way in ("all rows", "weights", "rate"))
-        page.says(f"| `{name}` | {cells} |")
+    for rate, own in found.groupby("rate"):
+        page.says(f"| {rate:g} | {span(own.percent, 1)} % higher |")
 
 
 @RARE.check
 def weights(page: Page) -> None:
-    better, of, worse = bounded_against()
-    page.says(
-        f'At the boosters\' defaults and rates of 0.1 and 0.01, `hessian="bounded"` was better in '
-        f"{better} of {of} comparisons and worse in {word(worse)}. `max_delta_step=1` did as well, "
-        "and with that tuned the two mostly do not differ clearly."
-    )
-    found = results("curvature", "counts")
-    rates = set(found.weight[found.kind == "weighted"])
-    page.holds(rates == {1, 10, 100}, "the rates of large weights are .1 and .01")
-    ahead, of, behind = bounded_against("exact, max_delta_step 1")
-    page.holds(ahead + behind <= of / 4, "max_delta_step=1 did as well as the bounded hessian")
-    ahead, of, behind = bounded_against("exact, tuned", "bounded, tuned")
-    page.holds(ahead + behind <= of / 4, "tuned, bounded and exact are mostly level")
-
-
-@RARE.check
-def sampling(page: Page) -> None:
     found = results("negative_downsampling", "files/methods_differences")
     own = found[(found["first"] == "weighted, tuned") & (found.second == "corrected, tuned")]
-    tenth, fiftieth = (own[own.keep_rate == rate].verdict for rate in (0.1, 0.02))
-    level, lose = verdicts(tenth)[1] <= len(tenth) / 4, verdicts(fiftieth)[1] > len(fiftieth) / 2
-    one = found[(found["first"] == "corrected, tuned") & (found.second == "all rows, tuned")]
-    auc = one[one.keep_rate == 0.02].auc
+    fiftieth = own[own.keep_rate == 0.02].verdict
     page.says(
-        f"weights are {'about as good as' if level else 'worse than'} a correction at a tenth of "
-        f"the negatives and {'lose' if lose else 'do not lose'} at a fiftieth, where one sample "
-        "also ranks a little worse than all rows."
+        f"weights were {'never' if verdicts(own.verdict)[0] == 0 else 'sometimes'} clearly better. "
+        f"They were clearly worse in {verdicts(fiftieth)[1]} of {len(fiftieth)} comparisons where "
+        "one negative in fifty was kept."
     )
-    page.holds(-0.02 < auc.mean() < 0, "one sample ranks a little worse than all rows")
+    better, of, worse = bounded_against()
+    page.holds(better > of / 2 and worse == 0, "large weights need the bounded hessian")
+
+
+KEEP_RATES = Page("docs/keep_rates.md")
+
+
+@KEEP_RATES.check
+def rates_by_row(page: Page) -> None:
+    found = results("negative_downsampling", "files/by_row_differences")
+    page.says("| negatives per event | rates by row clearly better | comparisons |")
+    for negatives, own in found.groupby("per_positive"):
+        better, worse = verdicts(own.verdict)
+        page.says(f"| {negatives} | {better} | {len(own)} |")
+        page.holds(worse == 0, "rates by row are never clearly worse")
+    page.holds(
+        found[found.per_positive == 1].mean_ratio.mean() > 0, "predictions are too high at one"
+    )
+
+
+@KEEP_RATES.check
+def kept_negatives(page: Page) -> None:
+    kept = results("few_events", "kept")
+    page.says(
+        f"{word(len(kept))} calibrators were then {span(kept.weights / kept.rate, 1)} times as far "
+        "from the truth."
+    )
 
 
 # docs/probabilities.md
