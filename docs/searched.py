@@ -17,6 +17,8 @@ WORDS = {
     "keep rate, bagging, fraud",
     "resampled": "scale_pos_weight, is_unbalance, class imbalance, imbalanced, oversampling, "
     "smote, pos_bagging_fraction, class_weight",
+    "keep_rates": "keep rates by row, class_keep_rates, pilot model, hard negatives, "
+    "importance sampling",
     "probabilities": "calibrate, calibration, predict_proba, groups, isotonic, platt scaling, "
     "reliability diagram, calibration curve, expected calibration error",
     "nominal": "multiclass, multi:softprob, softmax, classes without an order",
@@ -34,7 +36,8 @@ WORDS = {
     "migration": "optimizedrounder, migrate",
     "command_line": "cli, command line, csv, parquet",
     "from_sql": "sql, counts",
-    "delayed_labels": "delayed labels, delayed feedback, late labels",
+    "delayed_labels": "delayed labels, delayed feedback, late labels, attribution window, "
+    "positive and unlabelled, pu learning",
     "moved_segments": "segments, drift",
     "glossary": "glossary, margin, raw_score",
 }
