@@ -408,7 +408,10 @@ def five_samples(page: Page) -> None:
     found = results("five_bags").query("other == 'one bag'")
     cells, of = results("five_bags", "cells"), settings("five_bags")
     low, high = sorted(of["rates"])
-    page.says("Five samples take longer and predict better,", f"on {cells['data'].nunique()} data sets found:")
+    page.says(
+        "Five samples take longer and predict better,",
+        f"on {cells['data'].nunique()} data sets found:",
+    )
     page.shows(
         f"""
 | at keep rates of {low:g} and {high:g} | one sample | five samples |
