@@ -21,7 +21,10 @@ WORDS = {
     "importance sampling",
     "probabilities": "calibrate, calibration, predict_proba, groups, isotonic, platt scaling, "
     "reliability diagram, calibration curve, expected calibration error",
-    "nominal": "multiclass, multi:softprob, softmax, classes without an order",
+    "nominal": "multiclass, multi:softprob, softmax, classes without an order, multilabel",
+    "segments": "segments, sites, sources, prompts, thresholds by segment",
+    "blend": "blend, blending, ensemble, several models, stacking",
+    "other_kappas": "linear kappa, other metrics, mean absolute error",
     "constraints": "recall, precision, minimum precision, minimum recall",
     "decide": "costs, cost matrix, cost-sensitive, capacity",
     "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess, focal loss",
@@ -39,7 +42,7 @@ WORDS = {
     "from_sql": "sql, counts",
     "delayed_labels": "delayed labels, delayed feedback, late labels, attribution window, "
     "positive and unlabelled, pu learning",
-    "moved_segments": "segments, drift",
+    "moved_segments": "moved segments, drift",
     "glossary": "glossary, margin, raw_score",
 }
 """A page of docs/, and its words."""
