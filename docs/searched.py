@@ -17,12 +17,17 @@ WORDS = {
     "keep rate, bagging, fraud",
     "resampled": "scale_pos_weight, is_unbalance, class imbalance, imbalanced, oversampling, "
     "smote, pos_bagging_fraction, class_weight",
-    "probabilities": "calibrate, calibration, predict_proba, groups, isotonic, platt scaling, "
-    "reliability diagram, calibration curve, expected calibration error",
+    "probabilities": "calibrate, calibration, predict_proba, groups, reliability diagram, "
+    "calibration curve, timeseriessplit",
+    "calibrators": "calibrator, isotonic, platt scaling, temperature scaling, venn-abers",
+    "calibration_error": "expected calibration error, ece, brier score",
+    "monitor": "monitor, monitoring, alarm",
+    "linear_member": "stacking, linear model, skrub",
+    "focal_loss": "focal loss",
     "nominal": "multiclass, multi:softprob, softmax, classes without an order",
     "constraints": "recall, precision, minimum precision, minimum recall",
     "decide": "costs, cost matrix, cost-sensitive, capacity",
-    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess, focal loss",
+    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess",
     "own_metric": "custom metric, own metric",
     "tools": "optuna, mlflow, gridsearchcv, catboost",
     "deploy": "deploy, export, serving, treelite, production, pickle",
@@ -36,6 +41,7 @@ WORDS = {
     "from_sql": "sql, counts",
     "delayed_labels": "delayed labels, delayed feedback, late labels",
     "moved_segments": "segments, drift",
+    "promises": "threads, memory leak, reproducibility",
     "glossary": "glossary, margin, raw_score",
 }
 """A page of docs/, and its words."""

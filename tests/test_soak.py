@@ -67,5 +67,6 @@ def test_the_pages_have_what_was_found() -> None:
     figures = [figure for part in found.values() for figure in results.figures(part)]
     promised = [figure for figure in figures if figure.most is not None]
     kept = sum(figure.kept for figure in promised)
-    assert f"{kept} of {len(promised)} promises were kept" in PAGE.read_text(encoding="utf-8")
-    assert {part["date"] for part in found.values()} == {"2026-11-24"}, "the date of docs/promises.md"
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"{kept} of {len(promised)} promises were kept" in page
+    assert all(part["date"] in page for part in found.values())
