@@ -19,15 +19,20 @@ WORDS = {
     "smote, pos_bagging_fraction, class_weight",
     "keep_rates": "keep rates by row, class_keep_rates, pilot model, hard negatives, "
     "importance sampling",
-    "probabilities": "calibrate, calibration, predict_proba, groups, isotonic, platt scaling, "
-    "reliability diagram, calibration curve, expected calibration error",
+    "probabilities": "calibrate, calibration, predict_proba, groups, reliability diagram, "
+    "calibration curve, timeseriessplit",
+    "calibrators": "calibrator, isotonic, platt scaling, temperature scaling, venn-abers",
+    "calibration_error": "expected calibration error, ece, brier score",
+    "monitor": "monitor, monitoring, alarm",
+    "linear_member": "linear model, skrub",
+    "focal_loss": "focal loss",
     "nominal": "multiclass, multi:softprob, softmax, classes without an order, multilabel",
     "segments": "segments, sites, sources, prompts, thresholds by segment",
     "blend": "blend, blending, ensemble, several models, stacking",
     "other_kappas": "linear kappa, other metrics, mean absolute error",
     "constraints": "recall, precision, minimum precision, minimum recall",
     "decide": "costs, cost matrix, cost-sensitive, capacity",
-    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess, focal loss",
+    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess",
     "own_metric": "custom metric, own metric",
     "tools": "optuna, mlflow, gridsearchcv, catboost",
     "deploy": "deploy, export, serving, production, pickle",
@@ -43,6 +48,7 @@ WORDS = {
     "delayed_labels": "delayed labels, delayed feedback, late labels, attribution window, "
     "positive and unlabelled, pu learning",
     "moved_segments": "moved segments, drift",
+    "promises": "threads, memory leak, reproducibility",
     "glossary": "glossary, margin, raw_score",
 }
 """A page of docs/, and its words."""

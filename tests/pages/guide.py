@@ -6,7 +6,6 @@ import re
 
 import pandas as pd
 
-from benchmarks import all as benchmarks
 from experiments.calibrators.__main__ import PEERS
 from experiments.migration.__main__ import TITLES
 from experiments.ordinal_benchmark import report
@@ -435,21 +434,13 @@ def kept_negatives(page: Page) -> None:
     )
 
 
-# docs/probabilities.md
+# docs/calibrators.md, linear_member.md, calibration_error.md, focal_loss.md, moved_segments.md
 
 
-PROBABILITIES = Page(
-    "docs/probabilities.md",
-    parts=("docs/moved_segments.md",),
-    exempt={
-        "expected calibration error is above 0": "a definition",
-        "in 25 fits": "five calibrators on five folds, which tests of choose_calibrator count",
-        "where one in twenty was kept": "the rate of the study, .05, checked with the coverage",
-    },
-)
+CALIBRATORS = Page("docs/calibrators.md")
 
 
-@PROBABILITIES.check
+@CALIBRATORS.check
 def calibrators(page: Page) -> None:
     found = results("few_events", "comparison")
     page.holds(found.holds.all(), "the shrunk spline loses nothing where events are many")
@@ -457,7 +448,10 @@ def calibrators(page: Page) -> None:
     page.says(f"compared with {word(number_of_peers())} other packages.")
 
 
-@PROBABILITIES.check
+LINEAR_MEMBER = Page("docs/linear_member.md")
+
+
+@LINEAR_MEMBER.check
 def linear_member(page: Page) -> None:
     found = results("linear_member").query("booster == 'both'").set_index("arm")
     own = found.loc["trees and linear"]
@@ -467,22 +461,28 @@ def linear_member(page: Page) -> None:
         f"precision higher by {own.average_precision:.3f} ± {own.average_precision_se:.3f},"
     )
     each = results("linear_member", "differences").query("booster == 'both' and arm == 'linear'")
-    page.holds((each.log_loss > 40).sum() > 4, "a linear model alone was often far behind")
+    page.holds((each.log_loss > 40).sum() > 4, "a linear model alone was often far worse")
 
 
-@PROBABILITIES.check
+CALIBRATION_ERROR = Page("docs/calibration_error.md")
+
+
+@CALIBRATION_ERROR.check
 def limits(page: Page) -> None:
     found = results("calibration_coverage")
     found = found[~found.model.str.endswith("no groups")]  # where the rows of users are named
     few = found[(found.what == "error") & (found.rate == 0.05)].coverage
     page.holds(found.coverage.drop(few.index).min() > 0.92, "other limits hold as promised")
     page.says(
-        "about as often as promised, but for the interval of the calibration error where few "
-        f"negatives were kept ({few.min():.2f} instead of 0.95"
+        "An exception is `interval` if one in twenty negatives was kept: it holds in "
+        f"{few.min():.2f} of samples instead of 0.95."
     )
 
 
-@PROBABILITIES.check
+FOCAL = Page("docs/focal_loss.md")
+
+
+@FOCAL.check
 def focal(page: Page) -> None:
     own = results("focal")
     own = own[own.method.str.startswith("focal")]
@@ -495,18 +495,34 @@ def focal(page: Page) -> None:
     )
 
 
-@PROBABILITIES.check
+MOVED_SEGMENTS = Page("docs/moved_segments.md")
+
+
+@MOVED_SEGMENTS.check
 def moved_segments(page: Page) -> None:
     found = results("segment_calibrator")
     own = found[(found.data == segment_calibrator.SIMULATED)].set_index(["method", "moved"])
-    less = own["less ours"][segment_calibrator.REPAIR]
-    page.says(f"better by {less.mean():.2f} thousandths of log loss on average, and never clearly")
-    page.says(f"Where nothing moved, it costs {-less['nothing']:.2f} more.")
-    trees = found[found.method == segment_calibrator.REPAIR]
-    moved = trees[trees.moved.isin(segment_calibrator.CASES[1:3])]
-    page.holds(
-        (moved["less ours"] > -2 * moved["less ours se"]).all(),
-        "it is never clearly worse than trees where segments moved",
+    less = own["less ours"][segment_calibrator.AS_IS, "nothing"]
+    page.says(f"nothing had moved, it cost {-less:.2f} thousandths of log loss")
+
+
+# docs/monitor.md
+
+
+MONITOR = Page("docs/monitor.md")
+
+
+@MONITOR.check
+def looks(page: Page) -> None:
+    found = results("monitor", "alarms").query("rate == 1").set_index("what").alarms
+    of, medians = settings("monitor"), results("monitor", "medians")
+    own = medians[(medians.monitor == "ours") & (medians["size"] == 0.25) & (medians.day == 90)]
+    page.says(
+        f"of right probabilities over {of['looks']} days, it raised an alarm in "
+        f"{100 * found['right probabilities, final labels']:.1f} % of runs.",
+        "Daily p-values were below 0.05 at least once in "
+        f"{100 * found['p-value of the day below 0.05']:.0f} %. If the log-odds moved by 0.25 on "
+        f"day 90, the median run found it within {own['median'].item():.0f} days.",
     )
 
 
@@ -532,7 +548,7 @@ def delays(page: Page) -> None:
     )
 
 
-# docs/large_data.md, docs/deploy.md, docs/scaling.md
+# docs/large_data.md, docs/deploy.md, docs/promises.md
 
 
 LARGE = Page("docs/large_data.md")
@@ -565,109 +581,30 @@ def served(page: Page) -> None:
     )
 
 
-SCALING = Page("docs/scaling.md", sections=("Measured", "1,000,000,000 rows on 100 workers"))
-SIZES = [10**k for k in range(4, 9)]
+PROMISES = Page("docs/promises.md", sections=("What many machines cost",))
 
 
-def figure(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
-
-
-def scaling_table() -> str:
-    """Times the limit at each number of rows, and bytes a row at the most."""
-    text = (benchmarks.RESULTS / "scaling.txt").read_text(encoding="utf-8")
-    times: dict[str, dict[int, str]] = {}
-    memory: dict[str, str] = {}
-    for what, found, goal, _ in benchmarks.figures(text):
-        rows, _, name = what.partition(" rows: ")
-        step, _, limit = name.partition(" / ")
-        if limit:
-            times.setdefault(f"| {step} | {limit} |", {})[int(rows.replace(",", ""))] = found
-        elif rows == f"{SIZES[-1]:,}":
-            memory[name.partition(", bytes")[0]] = f"{float(found):.0f} | {goal} |"
-    head = [f"10^{len(str(n)) - 1}" for n in SIZES]
-    lines = [
-        f"| step | limit | {' | '.join(head)} | bytes a row | promised |",
-        f"|---|---|{'---|' * len(head)}---|---|",
-    ]
-    for name, found in times.items():
-        cells = " | ".join(figure(float(found[n])) for n in SIZES)
-        lines.append(f"{name} {cells} | {memory[name.split(' | ')[0].strip('| ')]}")
-    return "\n".join(lines)
-
-
-@SCALING.check
-def one_machine(page: Page) -> None:
-    page.shows(scaling_table())
-
-
-@SCALING.check
+@PROMISES.check
 def rounds(page: Page) -> None:
-    """h and g of one worker, in ns a row of 10 features; what follows for more."""
+    """Rounds on 1, 2 and 4 workers; what an objective adds to one of them, in ns a row."""
     of = benchmark("distributed")
-    measured = {}
     for world in (1, 2, 4):
         own = of.after(f"{world} worker")
         plain, qwk = own.numbers("a round:")[:2]
         processor = own.figure("the same in processor time of a worker")
-        message = own.numbers("32 numbers: median")[0] if world > 1 else 0.0
-        measured[world] = plain, qwk, message, processor
-    plain, qwk, _, _ = measured[1]
-    g = round(qwk - plain)  # ms for a million rows: ns a row
-    numpy = benchmark("objective").numbers("bound gradient, 1,000,000 rows:")[0]
+        page.says(f"| {world} | {plain:.0f} ms | {qwk:.0f} ms | {processor:.2f} |")
+        if world == 1:
+            page.says(f"adds {round(qwk - plain)} ns for each row of a worker")
+    page.says("A round of 1,000,000 rows and 10 features took")
     page.says(
-        f"on one worker, g is {g} ns: {numpy:.0f} are our numpy on one thread,",
-        f"seconds_per_row={g}e-9):",
-    )
-    missing = []
-    for world, (plain, qwk, message, processor) in measured.items():
-        ours = plain + g / min(world, 2) + message
-        if world > 1:
-            missing.append(qwk - ours)
-        name = "4, on two cores" if world == 4 else str(world)
-        bare = f"{message:.2f} ms" if message else ""
-        row = f"| {name} | {bare} | {plain:.0f} ms | {qwk:.0f} ms | {ours:.0f} ms |"
-        page.says(f"{row} {processor:.2f} |")
-    guarded = of.after("2 workers").figure(
-        "ms of a guarded message: a metric of a row, less the same without workers"
-    )
-    (metric, *_) = of.after("2 workers").numbers("metric of a row: median")
-    page.says(
-        f"The model's QWK is the measured squared error, {g} ns for each row of the two cores, and "
-        f"one message. It is {span(missing, 0)} ms short with several workers,",
-        f"took {metric:.2f} ms on two workers, with {metric - guarded:.2f} ms without.",
-        "measures the terms for 1, 2 and 4 workers of one machine:",
-    )
-    histograms = measured[1][0] * 100 / 16 / 1000
-    latency, volume = 7 * 198 * 50e-6, 2 * 13e6 / 1e9
-    objective, messages = 1e7 * g * 1e-9, 2 * 99 * 50e-6
-    theirs, added = histograms + latency + volume, objective + messages
-    page.says(
-        f"| XGBoost's histograms, 16 threads | {histograms:.2f} | {measured[1][0]:.0f} ms for 10^6 "
-        "rows x 10 features on one thread, times 100, by 16 |",
-        f"| its messages: latency, bytes | {latency:.2f}, {volume:.2f} | 7 x 198 x 50 us; 2 x 13 "
-        "MB at 1 GB/s |",
-        f"| an objective in Python, one thread | {objective:.2f} | 10^7 x {g} ns |",
-        f"| our messages, objective and one evaluation set | {messages:.2f} | 2 x 99 x 50 us |",
-        f"The prediction is {theirs:.2f} s a round of XGBoost's own and {added:.2f} s of ours, "
-        f"{100 * added / theirs:.0f} %.",
-        f"At 500 us, on a slow or shared network, the messages take {10 * latency:.1f} s of "
-        f"XGBoost and {10 * messages:.1f} s of ours;",
-        f"50e-6), 2)) # {added:.2f} s",
+        f"At depth 6, with 100 features and 256 bins, these are {32 * 100 * 256 * 16e-6:.0f} MB."
     )
 
 
-SCALING.exempt = {
-    "These are 100 features, depth 6, 50 us of latency and 1 GB/s.": "given",
-    "A worker has 10,000,000 rows.": "given",
-    "nothing here was run on 100 machines": "given",
-    "With 64 threads a worker h shrinks and g does not: our share of a round doubles or": "given",
-    "at 1,000 workers the ring has ten times the steps. The ratio of the two stays.": "follows",
-    "On GPUs h falls by another factor of ten": "an expectation, of no measurement of ours",
-    "Sums of 10^9 rows in float64 have relative errors of about 10^-13": "of the type",
-    "an all-reduce of 32 numbers, many times": "what to measure",
-    "| workers, 10^6 rows x 10 | all-reduce of 32 numbers |": "what is measured",
-    "its workers share two cores": "the machine",
+PROMISES.exempt = {
+    "sends one message of 256 bytes": "32 numbers of float64",
+    "from six grades on a second one of 8 K² bytes": "more than 28 counts, of float64",
+    "workers on two cores": "the machine",
 }
 
 # docs/theory
