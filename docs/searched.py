@@ -8,8 +8,9 @@ from __future__ import annotations
 
 WORDS = {
     "training": "obj=, objective=, fobj, feval, custom_metric, eval_metric, early stopping, "
-    "early_stopping, early_stopping_rounds, best_iteration",
-    "intercept": "base_score, init_score, base_margin, boost_from_average, intercept",
+    "early_stopping, early_stopping_rounds, best_iteration, base_score, init_score, "
+    "boost_from_average",
+    "adapters": "base_margin, intercept, continued training, init_model, xgb_model",
     "thresholds": "thresholds, threshold, qwk, kappa, quadratic weighted kappa, cohen kappa, "
     "cohen_kappa_score, cut points, rounding",
     "which_one": "which objective, when not to use",
@@ -32,8 +33,9 @@ WORDS = {
     "other_kappas": "linear kappa, other metrics, mean absolute error",
     "constraints": "recall, precision, minimum precision, minimum recall",
     "decide": "costs, cost matrix, cost-sensitive, capacity",
-    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess",
-    "own_metric": "custom metric, own metric",
+    "own_objective": "custom objective, custom loss, gradient, hessian, grad and hess, "
+    "custom metric, own metric",
+    "losses": "multi_output_tree, multi_strategy, offset",
     "tools": "optuna, mlflow, gridsearchcv, catboost",
     "deploy": "deploy, export, serving, production, pickle",
     "serving": "treelite, tl2cgen, compiled trees",

@@ -76,7 +76,7 @@ def shift_intercept(
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
-    ``docs/intercept.md`` says where in the model it is, with a mark: a rate raises for a model that
+    ``docs/adapters.md`` says where in the model it is, with a mark: a rate raises for a model that
     was corrected by a rate, or trained here with ``offset_logloss_objective`` or
     ``weighted_logloss_objective``, and a ``shift`` that was made before. ``delta`` never does.
 

@@ -289,7 +289,7 @@ def decision_rules(page: Page) -> None:
     )
 
 
-# docs/constraints.md, ordinal_probabilities.md, own_objective.md, adapters.md
+# docs/constraints.md, ordinal_probabilities.md, own_objective.md
 
 
 CONSTRAINTS = Page("docs/constraints.md")
@@ -338,22 +338,9 @@ def differentiated(page: Page) -> None:
         ours, jax = of.numbers(f"loss differentiated, hessian {hessian}, 1,000,000 rows:")[:2]
         ratio[hessian] = f"{jax / ours:.0f}"
     page.says(
-        f"at 1,000,000 rows a call for the logistic loss takes {ratio['constant']} times "
+        f"At 1,000,000 rows a call for the logistic loss takes {ratio['constant']} times "
         f"(constant) to {ratio['exact']} times (exact) as long as our own objective's ("
     )
-
-
-ADAPTERS = Page(
-    "docs/adapters.md",
-    exempt={"past its optimum, and no step is larger than 2": "the bound, which tests check"},
-)
-
-
-@ADAPTERS.check
-def bounded(page: Page) -> None:
-    first, of, worse = bounded_against("exact, max_delta_step 1")
-    page.holds(first + worse <= of / 4, "max_delta_step protects about as well")
-    page.says("`max_delta_step=1` protects about as well ([study]")
 
 
 # docs/rare_events.md, docs/keep_rates.md, docs/resampled.md
