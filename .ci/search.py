@@ -27,6 +27,8 @@ QUERIES = {
         "best_iteration", "base_score", "init_score",
     ],
     "docs/adapters": ["base_margin"],
+    "docs/start": ["install", "extras"],
+    "docs/first_grades": ["getting started", "quickstart"],
     "docs/rare_events": ["downsampling", "undersampling", "rare events", "fraud"],
     "docs/resampled": ["scale_pos_weight", "is_unbalance", "class imbalance", "smote"],
     "docs/probabilities": ["calibrate", "calibration", "predict_proba", "groups"],

@@ -11,6 +11,8 @@ WORDS = {
     "early_stopping, early_stopping_rounds, best_iteration, base_score, init_score, "
     "boost_from_average",
     "adapters": "base_margin, intercept, continued training, init_model, xgb_model",
+    "start": "install, installation, pip install, extras, upgrade",
+    "first_grades": "getting started, quickstart, first model, submission",
     "thresholds": "thresholds, threshold, qwk, kappa, quadratic weighted kappa, cohen kappa, "
     "cohen_kappa_score, cut points, rounding",
     "which_one": "which objective, when not to use",
