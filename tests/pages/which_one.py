@@ -91,13 +91,6 @@ def rare_losses(first: str, other: str) -> pd.DataFrame:
     return summary[rare.worse(summary, first, other, rare.read())]
 
 
-def by_row_gains() -> list[str]:
-    """In how many comparisons rates by row are better, at 1, 3 and 10 negatives per positive."""
-    table = results("negative_downsampling", "files/by_row_differences")
-    assert sorted(set(table.per_positive)) == [1, 3, 10]
-    return [f"in {verdicts(of.verdict)[0]} of {len(of)}" for _, of in table.groupby("per_positive")]
-
-
 def bounded_against(second: str = "exact", first: str = "bounded") -> tuple[int, int, int]:
     """At large weights: better, of how many, worse."""
     found = results("curvature", "counts")
