@@ -372,8 +372,8 @@ def rates(page: Page) -> None:
     page.holds((found.difference < 2 * found.error).all(), "the differences are not clear")
     page.says(
         "The [study of five samples](../experiments/five_bags/README.md) compares these with "
-        "`CalibratedClassifier` on all rows. The mean differences are below two standard errors, but "
-        "a lower rate costs more:",
+        "`CalibratedClassifier` on all rows. The mean differences are below two standard errors, "
+        "but a lower rate costs more:",
         "| keep rate | mean log loss of five samples |",
     )
     for rate, own in found.groupby("rate"):
