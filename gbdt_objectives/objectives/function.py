@@ -167,13 +167,13 @@ class FunctionLoss(Loss):
     def _find_start(loss: FunctionLoss, rows: Rows) -> float | tuple[float, ...] | None:
         """The constant c at which S(c), the sum of all workers' gradients, rises through 0; of
         several, that of least loss, or else nearest to the image of the labels' mean, which it is
-        if S is 0 everywhere. Under a softmax the centred log-priors. None if there is none."""
+        if S is 0 everywhere. Under a softmax see start_of_classes. None if there is none."""
         if loss.link.takes_several:
             *W, n = rows.sum(
                 lambda y, f, xp, **named: [*(y == k for k in range(loss.outputs)), 1.0]
             )
             z = np.log(np.maximum(W, FLAT * n))
-            return tuple((z - z.mean()).tolist())
+            return tuple(start_of_classes(loss, rows, z - z.mean()).tolist())
         if loss.outputs > 1:
             return None
         n, total, squares = rows.sum(lambda y, f, xp, **named: (1.0, y, y * y))
@@ -198,6 +198,37 @@ class FunctionLoss(Loss):
         if len(far) > 1 and loss.loss_function is not None:
             far = dict(points_at(zeros, loss.loss_function, rows)[:, :2].tolist()) or far
         return min(far, key=lambda zero: far[zero], default=None)
+
+
+def start_of_classes(loss: FunctionLoss, rows: Rows, priors: Array) -> Array:
+    """The centred margins at which the gradients of each class sum to 0: the log-priors, unless the
+    loss weights classes. The log-priors also if no such margins are found."""
+
+    def sums(c: Array) -> Array:  # (2, K): S of each class and A, of all workers
+        def of_part(part: Rows) -> Array:
+            if not len(part):
+                return np.zeros(2 * len(c))
+            y, w = (
+                None if v is None else Rows.read_only(np.asarray(_checks.to_host(v), np.float64))
+                for v in (part.y, part.w)
+            )
+            own = np.full((2, len(c)), np.nan)
+            with suppress(Exception), np.errstate(all="ignore"):  # its own call says what is wrong
+                g = np.float64(loss.function(y, np.tile(c, (len(part), 1)), w, **part.named)[0])
+                own[...] = g.sum(axis=0), np.abs(g).sum(axis=0)
+            return own.ravel()
+
+        return np.asarray(rows.parts(of_part).sum(axis=0).reshape(2, -1))
+
+    S, A = sums(priors)
+    if not np.isfinite(S).all() or (np.abs(S) <= STRAIGHT * A.max()).all():
+        return priors
+    from scipy.optimize import root
+
+    unit = A.max()
+    found = root(lambda c: sums(c)[0] / unit + c.mean(), priors).x
+    S, A = sums(found)
+    return found - found.mean() if (np.abs(S) <= STRAIGHT * A.max()).all() else priors
 
 
 def refuse_uphill(loss: FunctionLoss, points: Array) -> None:

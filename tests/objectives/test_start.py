@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax as shares_of
 
 import gbdt_objectives as go
 from gbdt_objectives._rows.rows import Rows
@@ -221,7 +221,31 @@ def test_a_function_that_ignores_weights_is_refused() -> None:
 
 def softmax(y_true: Any, margin: Any, sample_weight: Any) -> Any:
     w = 1.0 if sample_weight is None else sample_weight[:, np.newaxis]
-    return w * margin, w * np.ones_like(margin)
+    p = shares_of(margin, axis=1)
+    return w * (p - np.eye(margin.shape[1])[y_true.astype(int)]), w * p * (1 - p)
+
+
+def softmax_with_class_weights(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    w = np.array([1.0, 2.0, 4.0])[y_true.astype(int)]
+    return softmax(y_true, margin, w if sample_weight is None else w * sample_weight)
+
+
+def of_nobody(y_true: Any, margin: Any, sample_weight: Any) -> Any:  # it is never 0
+    return np.ones_like(margin), np.ones_like(margin)
+
+
+def test_a_softmax_that_weights_classes_starts_where_its_gradients_sum_to_0() -> None:
+    y, w = rng.integers(0, 3, 500), rng.uniform(1, 2, 500)
+    for weights in (None, w):
+        z = np.log(np.bincount(y, weights) * [1, 2, 4])
+        found = start(softmax_with_class_weights, y, weights, link="softmax", outputs=3)
+        np.testing.assert_allclose(found, z - z.mean(), atol=1e-6)
+    obj = go.objective(softmax_with_class_weights, link="softmax", outputs=3)
+    findings = {f.check: f.status for f in go.check_objective(obj).findings}
+    assert findings["intercept"] == "passed"
+    z = np.log(np.bincount(y))
+    found = start(of_nobody, y, None, link="softmax", outputs=3)
+    np.testing.assert_allclose(found, z - z.mean(), rtol=1e-12)
 
 
 def test_a_softmax_starts_at_the_centred_logs_of_the_priors() -> None:
