@@ -110,6 +110,8 @@ def limited(
         name, _, bound = given.partition("=")
         try:
             bounds[name] = float(bound)
+            if not name.isidentifier():
+                raise ValueError
         except ValueError:
             raise InputError(
                 f"--constraint must be METRIC=BOUND, found {given!r}: for instance precision=0.9"

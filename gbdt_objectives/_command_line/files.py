@@ -324,8 +324,9 @@ def _check_names(
     for name, option in used.items():
         if name not in header:
             plain = [n if n == n.strip() and n.isprintable() else repr(n) for n in header[:20]]
+            one = "name one column only; " if set(name.split(",")) <= set(header) else ""
             raise InputError(
-                f"{option} {name} is no column of {path}: it has {', '.join(plain)}"
+                f"{option} {name} is no column of {path}: {one}it has {', '.join(plain)}"
                 f"{f' and {len(header) - 20} more' if len(header) > 20 else ''}{separated}"
             )
     for name in [*used, *(header if others else [])]:

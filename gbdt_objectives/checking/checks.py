@@ -328,7 +328,8 @@ def check_leaf_step(probe: Probe) -> str | None:
         raise Failure("the hessians of all leaves sum to 0 or less: none is ever split")
     if growing and all(growing):
         raise Failure(
-            "every step makes the leaf's gradient larger: it has the wrong sign, boosting climbs"
+            "every step makes the leaf's gradient larger: it has the wrong sign, or labels and "
+            "margins are swapped, so boosting climbs"
         )
     if passed > 1e-6 and probe.kind == "bounded":
         raise Failure(
