@@ -45,7 +45,7 @@ GRADES = np.digitize(SIGNAL, [-1.2, -0.4, 0.4, 1.2]).astype(float)
 FAR = GRADES + 20
 EVENTS = (rng.random(N) < expit(2 * X[:, 0] - 1)).astype(float)
 COUNTS = rng.poisson(np.exp(X[:, 0] / 2)).astype(float)
-ROUNDS = 15
+ROUNDS = 20
 QWK, KAPPA, ERROR = go.qwk_objective(), go.qwk_metric(), squared_error_metric()
 LOGLOSS, LOG_ODDS = go.weighted_logloss_objective(1.0), go.weighted_logloss_metric(1.0)
 OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")
@@ -129,12 +129,12 @@ def cv(
     if lib is LGB:
         folds["stratified"] = False
     if by is not None:
-        found = by(params, data, 4, objective=objective, metric=metric, **folds)
+        found = by(params, data, 8, objective=objective, metric=metric, **folds)
     elif lib is XGB:
-        found = xgb.cv(params, data, 4, obj=objective, custom_metric=metric, **folds)
+        found = xgb.cv(params, data, 8, obj=objective, custom_metric=metric, **folds)
     else:
         params = {"metric": "None", **params, "objective": objective}
-        found = lgb.cv(params, data, 4, feval=metric, **folds)
+        found = lgb.cv(params, data, 8, feval=metric, **folds)
     return list(found[lib.mean.format(metric.name)])
 
 
