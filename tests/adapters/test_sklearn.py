@@ -565,6 +565,17 @@ OF_ITS_LOSSES = (
 """How well it predicts, which takes half of the time. That the model is the same is above."""
 
 
+SEED = """
+import pytest
+
+@pytest.fixture
+def global_random_seed():
+    return 42
+"""
+"""As in sklearn.conftest, which also lets each process have threads for all cores: they wait for
+each other where -n has the cores."""
+
+
 @pytest.mark.slow
 def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
     theirs = Path(ensemble.__file__).parent / "_hist_gradient_boosting/tests"
@@ -573,12 +584,10 @@ def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
     text = text.replace("from sklearn.ensemble import", f"from {ROOM} import")
     for name in OF_ITS_LOSSES:
         text = text.replace(f"def test_{name}(", f"def {name}(")
-    # early stopping, seven times for up to 200 rounds: of 10 features instead of 100
-    many = "make_regression(n_samples=50, random_state=0)"
-    text = text.replace(many, many.replace("50,", "50, n_features=10,"))
     (tmp_path / "test_theirs.py").write_text(text)
+    (tmp_path / "conftest.py").write_text(SEED)
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "sklearn.conftest", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", str(tmp_path)],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(go.__file__).parents[1])},
         capture_output=True, text=True,
     )  # fmt: skip
