@@ -142,7 +142,6 @@ if tags.has("versions"):  # noqa: F821 (Sphinx defines it): built by .ci/site.py
     }
 html_sidebars = {
     "docs/index": [],
-    "docs/start": [],
     "CHANGELOG": [],
     "CONTRIBUTING": [],
 }

@@ -567,7 +567,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.ci
 def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
-    for name in ("pyarrow", "lightgbm"):
+    for name in ("pandas", "lightgbm"):
         pytest.importorskip(name)
     runs_as_printed(PARTS[1], tmp_path, monkeypatch)
 

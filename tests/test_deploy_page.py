@@ -23,7 +23,7 @@ from gbdt_objectives.serving.folder import KEYS
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = "\n".join((DOCS / f"{name}.md").read_text() for name in ("deploy", "served_folder", "onnx"))
+PAGE = "\n".join((DOCS / f"{name}.md").read_text() for name in ("deploy", "served_folder"))
 STEP = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", flags=re.M | re.S)
 ABSENT = ("gbdt_objectives", "sklearn", "pandas", "xgboost")
 """What is not there where the page's commands run."""
@@ -42,8 +42,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
     commands = 0
     for language, block in STEP.findall(PAGE):
         if language == "python":
-            if "import treelite" not in block:
-                exec(block, namespace)
+            exec(block, namespace)
             continue
         for line in block.splitlines():
             command = line.removeprefix("$ python ").replace("> ", ">").split()
@@ -59,7 +58,7 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
             commands += 1
     assert commands == 2
     header, *rows = csv.reader(Path("graded.csv").read_text().splitlines())
-    assert header == ["prediction", "1", "2", "3", "4"]
+    assert header == ["prediction", *"123456"]
     assert [int(row[0]) for row in rows] == np.asarray(namespace["grades"]).tolist()
     check_the_schema(json.loads(Path("essays/model.json").read_text()))
 

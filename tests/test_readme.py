@@ -46,6 +46,7 @@ CHAINS = [
 def test_each_python_block_runs_alone(chain, tmp_path, monkeypatch, capsys) -> None:
     """Or after those that it continues."""
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there
+    monkeypatch.syspath_prepend(tmp_path)  # and imported from there
     copy_data("".join(block for block, _ in chain), tmp_path)
     module = ModuleType("block")  # which pickles find, as they find a script
     monkeypatch.setitem(sys.modules, "block", module)
@@ -53,6 +54,7 @@ def test_each_python_block_runs_alone(chain, tmp_path, monkeypatch, capsys) -> N
     for block, shown in chain:
         exec(compile(block, "block", "exec"), namespace)
         check(capsys.readouterr().out, shown)
+    sys.modules.pop("essays.predict", None)  # of docs/deploy.md; the folder goes
     if "grades" in namespace:  # labels, not positions or scores
         assert set(np.unique(namespace["grades"])) <= {1, 2, 3, 4, 5, 6}
         assert namespace["grades"].dtype.kind == "i"

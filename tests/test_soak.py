@@ -15,7 +15,7 @@ from tests.soak.common import Figure, Flat
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory on Linux")
 
-PAGE = Path(__file__).parents[1] / "docs" / "soak.md"
+PAGE = Path(__file__).parents[1] / "docs" / "promises.md"
 FIGURES = Path(__file__).parent / "soak" / "README.md"
 
 
@@ -60,7 +60,13 @@ def test_a_broken_promise_is_the_exit_status(found, monkeypatch, capsys) -> None
 def test_the_pages_have_what_was_found() -> None:
     found = results.read()
     assert set(found) == set(results.PARTS)
-    remedy = "write what python -m tests.soak --table prints into"
-    assert results.summary(found) in PAGE.read_text(encoding="utf-8"), f"{remedy} docs/soak.md"
+    remedy = "write what python -m tests.soak --table prints into tests/soak/README.md"
     text = FIGURES.read_text(encoding="utf-8")
-    assert results.details(found) in text, f"{remedy} tests/soak/README.md"
+    assert results.summary(found) in text, remedy
+    assert results.details(found) in text, remedy
+    figures = [figure for part in found.values() for figure in results.figures(part)]
+    promised = [figure for figure in figures if figure.most is not None]
+    kept = sum(figure.kept for figure in promised)
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"{kept} of {len(promised)} promises were kept" in page
+    assert all(part["date"] in page for part in found.values())

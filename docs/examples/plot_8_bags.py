@@ -1,12 +1,12 @@
 """
-Bags that calibrate themselves
-==============================
+Samples that calibrate each other
+=================================
 
-Boosters that are trained on few negatives are too sure of themselves, and the correction of the
-prior does not repair that. Each bag of :class:`~gbdt_objectives.DownsampledClassifier` leaves out a
-fold of the positives, and a calibrator is fitted to what the bags predict for rows that they did
-not see. No other model is trained. The legend shows the mean prediction divided by the mean
-outcome; 1 is best.
+Boosters that are trained on few negatives are overconfident, and the correction of the prior does
+not repair that. :class:`~gbdt_objectives.DownsampledClassifier` draws five samples, each of which
+leaves out a fifth of the events. A calibrator is fitted to what the models predict for rows that
+they did not see, and no other model is trained. The legend shows the mean prediction divided by the
+mean outcome; 1 is best.
 """
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ predicted = {
     name: DownsampledClassifier(booster, 0.02, n_bags=5, calibrate=calibrate, random_state=0)
     .fit(X, y)
     .predict_proba(X_test)[:, 1]
-    for name, calibrate in {"five bags": False, "five bags, calibrated": True}.items()
+    for name, calibrate in {"five samples": False, "five samples, calibrated": True}.items()
 }
 
 # %%

@@ -76,7 +76,7 @@ def shift_intercept(
     """A copy of a trained booster with a constant added to every margin, saved in the model.
 
     It corrects a trained model once: the shift survives saving, loading and pickling.
-    ``docs/intercept.md`` says where in the model it is, with a mark: a rate raises for a model that
+    ``docs/adapters.md`` says where in the model it is, with a mark: a rate raises for a model that
     was corrected by a rate, or trained here with ``offset_logloss_objective`` or
     ``weighted_logloss_objective``, and a ``shift`` that was made before. ``delta`` never does.
 
@@ -174,7 +174,7 @@ def imbalance_shift(
     Without X the shift is read from the booster's parameters, which multiply the odds of the
     positive class. With X and y, a sample of the population, it is the d with
     sum w sigmoid(z + d) = sum w y, where z are the model's log-odds and w the weights.
-    ``docs/rare_events.md`` says which of the two to use, and what each assumes.
+    ``docs/resampled.md`` says which of the two to use, and what each assumes.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def imbalance_shift(
     -------
     LogOddsShift
         In log-odds, for :func:`shift_intercept` or ``correct_margin``. An inferred one has a
-        ``standard_error``, for independent rows.
+        ``standard_error``, sqrt(sum w^2 (y - p)^2) / sum w p (1 - p), for independent rows.
 
     Raises
     ------
@@ -205,6 +205,10 @@ def imbalance_shift(
     See Also
     --------
     InterceptCalibrator : the same shift for log-odds or probabilities from any model.
+
+    References
+    ----------
+    Elkan (2001), "The foundations of cost-sensitive learning", theorem 1, for that of parameters.
 
     Examples
     --------

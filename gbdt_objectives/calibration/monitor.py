@@ -60,7 +60,7 @@ class CalibrationMonitor(SavedAsJSON):
 
     L_t is how much more likely the labels of look t are if all log-odds are off by one shift (0.05
     to 1.6, either way) or one slope (0.45 to 2.2); each look begins new bets. Rows must be
-    independent given the past, so shocks of whole days alarm (``docs/probabilities.md``).
+    independent given the past, so shocks of whole days alarm (``docs/monitor.md``).
 
     Parameters
     ----------

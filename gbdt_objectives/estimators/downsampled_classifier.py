@@ -169,7 +169,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         calibrates anyway and cannot export averages of averages.
     average : {"probability", "log_odds"}
         How bags that are not calibrated are averaged. "probability" keeps the mean prediction
-        right; "log_odds" makes it too low for rare events.
+        right; "log_odds" makes it too low for rare events, and is far worse than one bag for
+        forests, which predict 0 and 1 (``experiments/bag_averages``).
     calibrate : bool or "auto"
         True: calibrate the bags on rows that they leave out, a fold of 1/n_bags of the class that
         is not sampled, by ``SplineCalibrator(shrink=True)``, with fewer than 50 rows of a class

@@ -59,8 +59,11 @@ def leaf_probability(
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
     where n_k is the weight of class k in the leaf. It is meant for trees that each predict the
-    class: one tree, a random forest, a booster of few rounds (``docs/probabilities.md``). Count on
-    rows that the trees were not trained on if their leaves are pure.
+    class: one tree, a random forest, a booster of few rounds. Of many rounds, the later trees only
+    correct the earlier ones, and the average is too near to the base rate: calibrate such a
+    booster, or fit a logistic regression on its leaves, one-hot encoded (He et al. 2014, "Practical
+    lessons from predicting clicks on ads at Facebook", section 3.1), on other rows. Count on rows
+    that the trees were not trained on if their leaves are pure.
 
     Parameters
     ----------

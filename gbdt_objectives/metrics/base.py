@@ -77,6 +77,10 @@ class Metric(Shown):
     XGBoost, where nobody said ``maximize=``, the metric's direction. Arrays on a device are
     refused, but what a booster hands out there is copied to the host.
 
+    A subclass of your own declares ``name``, ``greater_is_better`` and ``link``, and writes
+    ``sums(rows)``, with ``rows.sum``, which adds up the rows of all workers, and ``of_sums(sums)``.
+    Nothing checks its direction: see that better predictions have the better value.
+
     Attributes
     ----------
     name, greater_is_better : str, bool

@@ -32,7 +32,35 @@ Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...
 @public
 @dataclass(frozen=True, kw_only=True)
 class RatioMetric(ClassMetric):
-    """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
+    """A metric that is a decreasing function of F/G, or an increasing one if smaller is better.
+
+    F and G are sums over the rows of what each (true, predicted) pair costs, and
+    ``optimize_thresholds`` finds exact thresholds. A subclass of your own declares ``name`` and
+    ``greater_is_better``, and writes ``ratio_costs``. It writes ``value`` too, unless that is
+    1 - F/G, or F/G if smaller is better.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from gbdt_objectives import optimize_thresholds
+    >>> from gbdt_objectives.metrics import RatioMetric
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class MacroMAE(RatioMetric):  # mean over the classes of their mean distance
+    ...     name = "macro_mae"
+    ...     greater_is_better = False
+    ...
+    ...     def ratio_costs(self, class_weight):
+    ...         k, occurs = np.arange(len(class_weight)), class_weight > 0
+    ...         F = np.abs(k[:, None] - k).astype(float)
+    ...         F[occurs] *= (class_weight.sum() / occurs.sum() / class_weight[occurs])[:, None]
+    ...         return F, np.ones_like(F)
+    >>> y, score = [0, 0, 0, 1, 2], [0.1, 0.2, 0.4, 0.3, 0.9]
+    >>> optimize_thresholds(y, score, metric=MacroMAE())
+    Thresholds([0.25, 0.65], labels=[0, 1, 2])
+    >>> round(MacroMAE(thresholds=(0.25, 0.65))(y, score), 3)
+    0.111
+    """
 
     exact_method: ClassVar[str | None] = "dynamic program"
     is_share: ClassVar[bool] = False  # whether F counts some of the rows that G counts

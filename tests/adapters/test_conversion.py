@@ -329,7 +329,7 @@ def test_small_probabilities_by_treelite_have_all_their_digits() -> None:
 
 
 def test_onnx_has_the_margins_of_rare_events_though_not_their_probabilities() -> None:
-    """As docs/rare_events.md says: the logistic function of ONNX Runtime is good to 3e-7, whatever
+    """As docs/onnx.md says: the logistic function of ONNX Runtime is good to 3e-7, whatever
     the probability; without it a node's last column has the margin."""
     convert = pytest.importorskip("onnxmltools").convert
     runtime = pytest.importorskip("onnxruntime")

@@ -57,6 +57,20 @@ def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
     assert (np.diff(curve(z)) >= 0).all()
 
 
+def test_its_json_is_read_as_served_folder_md_says() -> None:
+    p, y, _ = rows()
+    calibrator = SplineCalibrator().fit(p, y)
+    saved = json.loads(calibrator.to_json())
+    t, s = np.array(saved["knots"]), np.array(saved["slopes"])
+    full = np.concatenate([[t[0]] * 3, t, [t[-1]] * 3])
+    g = (full[1:-3] + full[2:-2] + full[3:-1]) / 3
+    c = saved["start"] + np.append(0, np.cumsum(s * np.diff(g)))
+    z = logit(p)
+    m = BSpline(full, c, 3)(z.clip(t[0], t[-1]))
+    m += s[0] * np.minimum(z - t[0], 0) + s[-1] * np.maximum(z - t[-1], 0)
+    np.testing.assert_allclose(expit(m), calibrator.predict(p), rtol=1e-9)
+
+
 def test_a_text_of_the_dense_matrix_loads_and_predicts_the_same() -> None:
     text = (
         '{"format": "gbdt_objectives.SplineCalibrator/1", "input_space": "probability", '

@@ -187,6 +187,17 @@ def test_the_page_lists_the_keys(log) -> None:
         assert seen == set(keys), f"{name} prints no {set(keys) - seen}"
 
 
+def test_the_page_lists_the_commands_and_their_options() -> None:
+    text = PAGE.with_name("command_line_json.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)` \| [a-z]", text, flags=re.M)) == set(cli.commands)
+    listed = set(re.findall(r"(?:`|, )(--?[a-z-]+)", text))
+    there = {
+        name for command in cli.commands.values() for one in command.params for name in one.opts
+        if name.startswith("-")
+    }  # fmt: skip
+    assert listed == there
+
+
 @each("name", ["calibrate", "calibration"])
 def test_steps_are_told_where_errors_go_to_a_terminal(log, name) -> None:
     arguments = f"{name} {COMMANDS[name][0]}"

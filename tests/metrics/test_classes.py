@@ -146,7 +146,7 @@ def test_the_classes_of_a_range() -> None:
 
 PAGES = {
     "docstring of threshold_metric": str(go.metrics.threshold_metric.__doc__),
-    "docs/thresholds.md": (Path(__file__).parents[2] / "docs" / "thresholds.md").read_text("utf-8"),
+    "docs/other_kappas.md": (Path(__file__).parents[2] / "docs/other_kappas.md").read_text("utf-8"),
 }
 
 

@@ -35,7 +35,7 @@ def versions(page: Page) -> None:
     page.holds(set(ran.index) == set(INSTALL), "each package of the study has a version")
     for package, version in ran.items():
         name = LONG.get(package, package)
-        own = [line for line in text.splitlines() if line.startswith(f"| [{name}](")]
+        own = [line for line in text.splitlines() if f" | [{name}](" in line]
         at = f") {version} |"
         page.holds(len(own) == 1 and at in own[0], f"{name} {version} has a row")
 

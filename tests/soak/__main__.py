@@ -2,8 +2,8 @@
 
 Runs the parts, by default all, and writes what they found into tests/soak/results.json, each part
 when it ends: what broke off is gone on with by naming the parts that are left. Exit 1 if a promise
-is broken. --quick takes a minute and writes nothing. --table prints the tables of docs/soak.md and
-of tests/soak/README.md.
+is broken. --quick takes a minute and writes nothing. --table prints the tables of
+tests/soak/README.md.
 """
 
 from __future__ import annotations

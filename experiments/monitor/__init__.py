@@ -1,1 +1,0 @@
-"""How often a monitor of probabilities alarms, and how soon."""

@@ -1,1 +1,0 @@
-"""Other packages on their own ground, beside ours."""
