@@ -186,13 +186,13 @@ for line in sys.stdin:
 XGB = Library(
     "xgboost", xgb, xgboost_adapter, "XGB",
     {"max_depth": 3, "seed": 0, "nthread": 1},
-    {"max_depth": 3, "n_jobs": 1, "random_state": 0, "n_estimators": 6},
+    {"max_depth": 3, "n_jobs": 1, "random_state": 0, "n_estimators": 12},
     "xgb_model", "output_margin", "test-{}-mean",
 )  # fmt: skip
 LGB = Library(
     "lightgbm", lgb, lightgbm_adapter, "LGBM",
     {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True, "num_threads": 1},
-    {"num_leaves": 7, "verbose": -1, "n_jobs": 1, "random_state": 0, "n_estimators": 6,
+    {"num_leaves": 7, "verbose": -1, "n_jobs": 1, "random_state": 0, "n_estimators": 12,
      "deterministic": True},
     "init_model", "raw_score", "valid {}-mean",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -18,8 +18,9 @@ from sklearn.metrics import accuracy_score
 import gbdt_objectives as go
 from gbdt_objectives.experimental import delayed_logloss_objective
 from gbdt_objectives.metrics import squared_error_metric
+from tests.adapters import library
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, Steps
-from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.library import Library
 from tests.contract import costly_error, costly_error_loss, squared_error
 from tests.matrix.tables import (
     logistic,
@@ -35,6 +36,11 @@ Array = np.ndarray[Any, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
 ROUNDS = 6
+XGB, LGB = (
+    replace(lib, estimator={**lib.estimator, "n_estimators": ROUNDS})
+    for lib in (library.XGB, library.LGB)
+)
+both = pytest.mark.parametrize("lib", [XGB, LGB], ids=repr)
 LARGE = 0.5
 """Steps with which a model is soon past its best round."""
 CLOSE = 1e-5
