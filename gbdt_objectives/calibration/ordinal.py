@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives._steps.steps import (
@@ -28,8 +27,6 @@ from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
 FIRST_SLOPE = 0.0  # log(n), as BIC says, left curves flat: experiments/ordinal_probabilities
 PENALTY = 0.01  # of squared coefficients, which grow without end where the score separates classes
-STEPS = 100
-NEAR = 1e-13  # the gain of a step that is the last: its error is then that of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +87,7 @@ def fit_ordinal_curve(
     for X in [constant, *(bases(q, W) or line)]:  # few scores have a line at least
         X = X[:, 1:]  # thresholds hold the constant
         f = isotonic(minimize_loss(objective, X, cells), W)
-        loss, *_ = cells.loss_and_derivatives(objective, f)
+        loss, _ = cells.loss_and_slope(objective, f)
         cost = FIRST_SLOPE + (X.shape[1] - 1) * math.log(W.sum()) if X.shape[1] else 0.0
         if 2 * loss + cost < least:
             best, least = f, 2 * loss + cost
@@ -118,68 +115,30 @@ class Cells(NamedTuple):
     y: Array
     w: Array
 
-    def loss_and_derivatives(self, objective: Objective, f: Array) -> tuple[float, Array, Any]:
-        """The loss with thresholds of least loss, its derivative by f, (P,), and a function of X
-        for the second derivatives by beta where f = X beta."""
-        at, P = f[self.pool], len(f)
-        fitted: Any = objective.fitted(self.y, at, self.w)
-        present, label = np.unique(self.y.astype(np.intp), return_inverse=True)
-        theta = np.array(fitted.equations.thresholds)[present[1:] - 1]  # below all but the first
-        last = len(theta)
-        padded = np.concatenate([[-np.inf], theta, [np.inf]])
-        below, above = expit(padded[label] - at), expit(at - padded[label + 1])
-        curves = self.w * below * (1 - below), self.w * above * (1 - above)
-        cross = np.zeros((P, last))
-        for own, k in zip(curves, (label - 1, label), strict=True):
-            inside = (k >= 0) & (k < last)
-            np.add.at(cross, (self.pool[inside], k[inside]), -own[inside])
-        # of -W log(1 - exp(-d)) by the distances d of thresholds, besides that of the margins
-        distances = np.diff(np.eye(last), axis=0)
-        wide = 2 * np.sinh(np.minimum(np.diff(theta) / 2, 300))
-        between = np.bincount(label, self.w)[1:-1] / wide**2
-        of_thresholds = np.diag(1e-30 * self.w.sum() - cross.sum(axis=0))
-        of_thresholds += (distances.T * between) @ distances
-        own_curve = np.bincount(self.pool, curves[0] + curves[1], minlength=P)
-
-        def matrix(X: Array) -> Array:
-            mixed = cross.T @ X
-            found: Array = (X.T * own_curve) @ X - mixed.T @ np.linalg.solve(of_thresholds, mixed)
-            return found
-
-        slope: Array = np.bincount(self.pool, self.w * (above - below), minlength=P)
-        return fitted.loss(self.y, at, self.w), slope, matrix
+    def loss_and_slope(self, objective: Objective, f: Array) -> tuple[float, Array]:
+        """The loss with thresholds of least loss, and its derivative by f, (P,)."""
+        at = f[self.pool]
+        fitted = objective.fitted(self.y, at, self.w)
+        gradient, _ = fitted.gradient_hessian(self.y, at, self.w)
+        slope: Array = np.bincount(self.pool, gradient, minlength=len(f))
+        return fitted.loss(self.y, at, self.w), slope
 
 
 def minimize_loss(objective: Objective, X: Array, cells: Cells) -> Array:
-    """The curve f = X beta of least loss, (P,), by Newton's method: the loss is convex in beta and
-    the thresholds, so it is in beta with the best of them."""
+    """The curve f = X beta of least loss, (P,)."""
+    from scipy.optimize import minimize
+
     if not X.shape[1]:
         return np.zeros(len(X))
     X = X / np.abs(X).max(axis=0)
     total = cells.w.sum()
 
-    def at(beta: Array) -> tuple[float, Array, Any]:
-        loss, slope, matrix = cells.loss_and_derivatives(objective, X @ beta)
+    def loss_and_slope(beta: Array) -> tuple[float, Array]:
+        loss, slope = cells.loss_and_slope(objective, X @ beta)
         loss += PENALTY / 2 * float(beta @ beta)
-        return loss / total, (X.T @ slope + PENALTY * beta) / total, matrix
+        return loss / total, (X.T @ slope + PENALTY * beta) / total
 
-    beta = np.zeros(X.shape[1])
-    loss, slope, matrix = at(beta)
-    for _ in range(STEPS):
-        step = -np.linalg.solve(matrix(X) + PENALTY * np.eye(len(beta)), total * slope)
-        gain = -float(slope @ step)
-        if gain < NEAR:
-            return np.asarray(X @ (beta + step))
-        loss, beta, (slope, matrix) = shorter(at, loss, beta, step, gain)
-    return np.asarray(X @ beta)
-
-
-def shorter(
-    at: Any, before: float, beta: Array, step: Array, gain: float
-) -> tuple[float, Array, tuple[Array, Any]]:
-    """The point after the step, or after the first half of it, ... where the loss is less."""
-    while True:
-        loss, *more = at(beta + step)
-        if loss <= before - gain / 1e4 or gain < NEAR:
-            return loss, beta + step, (more[0], more[1])
-        step, gain = step / 2, gain / 2
+    start = np.zeros(X.shape[1])
+    options = {"gtol": 1e-9}  # as near as rounding lets: weights then equal copies of rows
+    found: Array = X @ minimize(loss_and_slope, start, jac=True, method="BFGS", options=options).x
+    return found
