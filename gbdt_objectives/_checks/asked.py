@@ -336,9 +336,15 @@ def thins_the_frequent_class(sampling: Sampling) -> None:
         return
     kept, by_chance = sampling.kept, 3 * np.sqrt(others)  # three deviations of a random count
     if kept < others - by_chance and others > COMMON * (others + kept / sampling.rate):
+        once = "multiply the rates if these rows were sampled more than once"
+        if np.isfinite(own):  # they are sampled now
+            once = (
+                "if these rows were sampled before train on all of them, with that rate in "
+                "offset_logloss_objective(rate)"
+            )
         warn(
-            f"{name}of which {kept:g} are left, and {others:g} of the other class: raise "
-            f"the rate if these rows were sampled before; if that class is rare {sampling.to_name}"
+            f"{name}of which {kept:g} are left, and {others:g} of the other class: {once}; if "
+            f"that class is rare {sampling.to_name}"
         )
 
 

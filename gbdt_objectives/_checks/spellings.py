@@ -99,8 +99,14 @@ apply_thresholds ThresholdDisplay.from_predictions | thresholds=[{}] <- threshol
 optimize_decisions | metric=cost_metric({}) <- costs
 optimize_actions | costs <- cost_matrix
 decide optimize_decisions | metric=cost_metric({}) <- cost_matrix
-decide optimize_decisions optimize_actions
-    | probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
+decide
+    | leave it out if the probabilities are of all rows already; write
+      probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
+optimize_decisions | sample_weight=numpy.where(y_true == 1, 1, 1 / {}) <- negative_keep_rate
+optimize_actions
+    | leave it out: a capacity counts rows, so pass the true probabilities of all of them, which
+      needs no labels
+      <- negative_keep_rate class_keep_rates keep_rate sample_weight
 decide | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
 export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, labels) <- coef cutoffs
     | thresholds=Thresholds([{}], [0, 1]) <- threshold
@@ -125,6 +131,9 @@ negative_downsample | leave it out: it returns the positions of the rows, X[posi
 negative_downsample DownsampledClassifier
     | leave it out: each row is drawn at most once <- replacement replace
 DownsampledClassifier | n_bags <- n_estimators
+DownsampledClassifier.fit
+    | leave it out: DownsampledClassifier(estimator, rate) has it, and rows that are sampled
+      already are for CalibratedClassifier.fit <- negative_keep_rate
 negative_downsample_by_key | key <- user_id groups?
 pilot_keep_rates | floor <- min_rate
 estimate_prior prior_shift_test | tol <- eps epsilon
@@ -132,7 +141,10 @@ objective | function <- obj hess?
 check_objective | api <- framework library
 ProbabilityEstimationTree | tree <- estimator
     | tree=DecisionTreeClassifier({}={}) <- max_depth min_samples_leaf
-SegmentCalibrator | calibrator <- base | handle_unknown <- unseen
+SegmentCalibrator
+    | leave it out: an array goes to fit, segments=, and the name of a column of X is segment=
+      <- segments
+    | calibrator <- base | handle_unknown <- unseen
 Calibrator.fit Calibrator.predict ThresholdClassifier.fit ThresholdClassifier.predict | score <- X
 calibration_ratio | write calibration_ratio_by_segment(y_true, probability, {}) <- groups segments
 CalibratedClassifier

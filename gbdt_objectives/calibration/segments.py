@@ -181,7 +181,11 @@ def calibration_ratio_by_segment(
         )
     by_prediction = isinstance(segments, str)
     if by_prediction:
-        _checks.choice("segments", segments, ("prediction",))
+        if segments != "prediction":
+            raise ValueError(
+                f"segments must be 'prediction' or hold the segment of each row, found "
+                f"{segments!r}: pass the column itself, {{{segments!r}: X[{segments!r}]}}"
+            )
         n_bins = bins.check_bins(n_bins, strategy)
     columns["keep_rate"] = rate = _rows.read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     dropped = _rows.are_sampled(rate)

@@ -177,7 +177,8 @@ def resolve_metric(metric: MetricArgument) -> Target:
     if not callable(metric):
         raise TypeError(
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
-            "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
+            "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix), for those of "
+            "decide pass costs=[[...]]"
         )
     if scored := getattr(metric, "_score_func", None):
         raise TypeError(

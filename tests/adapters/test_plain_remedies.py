@@ -793,7 +793,7 @@ def rates(lib: Library) -> None:
 
     words = np.where(y == 1, "fraud", "ok")
     codes = np.unique(words, return_inverse=True)[1].astype(float)
-    row("rate_is_of_the_frequent_class", r"raise the rate if .*; if that class is rare make it "
+    row("rate_is_of_the_frequent_class", r"multiply the rates if .*; if that class is rare make it "
         r"label 1: y == event \(words are in alphabetical order\)",
         lambda: suppressed(lambda: on(codes)), lambda m: on((words == "fraud").astype(float)),
         lambda m: own_rows(lib, Z[kept], codes[kept]), name=lib)  # fmt: skip

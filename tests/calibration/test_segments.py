@@ -243,7 +243,7 @@ def test_rows_of_no_weight_do_not_count() -> None:
 
 
 @refused(
-    ("country", {}, "segments must be one of 'prediction', found 'country'"),
+    ("country", {}, r"found 'country': pass the column itself, \{'country': X\['country'\]\}"),
     ([1.0, np.nan, 2.0], {}, "segments must be finite"),
     (["a", None, "b"], {}, "segments must not be missing, found None at row 1"),
     (pd.Categorical(["a", None, "b"]), {}, "found a row without a category at row 1"),

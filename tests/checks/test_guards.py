@@ -482,7 +482,8 @@ def test_what_guards_warn_of(name: str, facts: dict[str, Any], message: str) -> 
     [({"rows_of": (40, 60), "kept": 4},
       "drops rows of 0, the less frequent .* 40 rows to 60: name it"),
      ({"rows_of": (600, 100), "kept": 60},
-      "drops rows of 0, of which 60 .* 100 .* raise the rate"),
+      "drops rows of 0, of which 60 .* 100 .* before train on all of them, .*; if that class "
+      "is rare name it"),
      # an event of 3 % made label 0, and the frequent label 1 kept at .1
      ({"rows_of": (np.inf, 97), "kept": 30},
       "drops rows of 0, of which 30 .* 97 .* is rare name it")],

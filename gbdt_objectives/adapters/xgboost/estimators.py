@@ -379,7 +379,7 @@ def write(model: Any, path: str) -> None:
     booster = booster_of(model)
     best = None if isinstance(model, xgb.Booster) else booster.attr("best_iteration")
     if best is not None and not is_linear(booster):
-        booster = booster[: int(best) + 1]
+        booster = parameters.with_categories(booster[: int(best) + 1], booster)
     booster.save_model(path)
 
 

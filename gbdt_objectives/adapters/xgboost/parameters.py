@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -60,7 +61,23 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, str(self.metric_name))
-        return super().after_training(model)
+        return with_categories(super().after_training(model), model)
+
+
+def with_categories(part: Any, whole: Any) -> Any:
+    """A slice of a booster with the categories of the whole, which XGBoost 3.1 and 3.2 forget: the
+    slice would read other codes for the words of X, and raise no error."""
+    if part is whole or "c" not in (whole.feature_types or ()):
+        return part
+    document, stored = (json.loads(booster.save_raw("json")) for booster in (part, whole))
+    model, of_whole = (
+        trees.get("gbtree", trees)["model"]  # of dart
+        for trees in (one["learner"]["gradient_booster"] for one in (document, stored))
+    )
+    if of_whole.get("cats") != model.get("cats"):
+        model["cats"] = of_whole["cats"]
+        part.load_model(bytearray(json.dumps(document).encode()))
+    return part
 
 
 def forget(callback: xgb.callback.EarlyStopping) -> None:
