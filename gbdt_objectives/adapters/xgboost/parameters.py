@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -60,7 +61,27 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, str(self.metric_name))
-        return super().after_training(model)
+        return keep_categories(super().after_training(model), model)
+
+
+def keep_categories(cut: Any, whole: Any) -> Any:
+    """A booster cut to its first rounds, with the categories that XGBoost (3.2) drops: without them
+    it reads rows whose categories are in another order, or new, as if they were its own."""
+    if cut is whole or "c" not in (getattr(whole, "feature_types", None) or ()):
+        return cut
+    (_, known), (document, trees) = map(trees_of, (whole, cut))
+    if "cats" in known and known["cats"] != trees["cats"]:  # from XGBoost 3.1 on
+        trees["cats"], config = known["cats"], cut.save_config()
+        cut.load_model(bytearray(json.dumps(document, ensure_ascii=False).encode()))
+        cut.load_config(config)
+    return cut
+
+
+def trees_of(booster: xgb.Booster) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A booster as JSON, and in it what holds the trees, which dart keeps one level below."""
+    document = json.loads(booster.save_raw("json"))
+    trees = document["learner"]["gradient_booster"]
+    return document, trees.get("gbtree", trees)["model"]
 
 
 def forget(callback: xgb.callback.EarlyStopping) -> None:
@@ -178,7 +199,7 @@ class Complete(xgb.callback.TrainingCallback):
 
     def after_training(self, model: Any) -> Any:
         for callback in self.callbacks:
-            model = callback.after_training(model)
+            model = keep_categories(callback.after_training(model), model)
         self.mark(model)
         return model
 
