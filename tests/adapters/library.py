@@ -138,14 +138,16 @@ class Library:
 
     def fresh_prediction(self, model: Path, X) -> Any:
         """What a process that has never seen this package predicts from a saved model."""
-        rows, out = model.parent / "X.npy", model.parent / "out.npy"
-        np.save(rows, X)
-        process = fresh_process(self.name)
-        print(
-            json.dumps([str(path) for path in (rows, model, out)]), file=process.stdin, flush=True
-        )
-        assert process.stdout.readline() == "done\n", process.communicate()[1]
-        return np.load(out)
+        return fresh_prediction(self.name, model, X)
+
+
+def fresh_prediction(library: str, model: Path, X) -> Any:
+    rows, out = model.parent / "X.npy", model.parent / "out.npy"
+    np.save(rows, X)
+    process = fresh_process(library)
+    print(json.dumps([str(path) for path in (rows, model, out)]), file=process.stdin, flush=True)
+    assert process.stdout.readline() == "done\n", process.communicate()[1]
+    return np.load(out)
 
 
 @cache
@@ -166,6 +168,11 @@ import numpy as np
 if sys.argv[1] == "xgboost":
     import xgboost as xgb
     predict = lambda model, X: xgb.Booster(model_file=model).predict(xgb.DMatrix(X))
+elif sys.argv[1] == "sklearn":
+    import pickle
+    def predict(path, X):
+        model = pickle.load(open(path, "rb"))
+        return getattr(model, "predict_proba", model.predict)(X)
 else:
     import lightgbm as lgb
     predict = lambda model, X: lgb.Booster(model_file=model).predict(X)

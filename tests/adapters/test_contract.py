@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -18,8 +18,9 @@ from sklearn.metrics import accuracy_score
 import gbdt_objectives as go
 from gbdt_objectives.experimental import delayed_logloss_objective
 from gbdt_objectives.metrics import squared_error_metric
+from tests.adapters import library
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, Steps
-from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.library import Library
 from tests.contract import costly_error, costly_error_loss, squared_error
 from tests.matrix.tables import (
     logistic,
@@ -34,7 +35,14 @@ from tests.strangers.poisson import poisson_objective
 Array = np.ndarray[Any, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
-ROUNDS = 12
+ROUNDS = 6
+XGB, LGB = (
+    replace(lib, estimator={**lib.estimator, "n_estimators": ROUNDS})
+    for lib in (library.XGB, library.LGB)
+)
+both = pytest.mark.parametrize("lib", [XGB, LGB], ids=repr)
+LARGE = 0.5
+"""Steps with which a model is soon past its best round."""
 CLOSE = 1e-5
 """Of margins: those of XGBoost are sums in float32, LightGBM's gradients are."""
 
@@ -261,21 +269,21 @@ def test_early_stopping_keeps_the_best_round_of_the_last_set(
     data = lib.data(X[TRAIN], y[TRAIN], w[TRAIN])
     evals = [(data, "train"), (lib.data(X[TEST], y[TEST], w[TEST], reference=data), "held_out")]
     booster = lib.train(
-        lib.params, data, 90, objective=kind.on(TRAIN), metric=metric, evals=evals,
-        early_stopping_rounds=8, **lib.recording(record),
+        {**lib.params, "learning_rate": LARGE}, data, 60, objective=kind.on(TRAIN), metric=metric,
+        evals=evals, early_stopping_rounds=4, **lib.recording(record),
     )  # fmt: skip
     for name in ("train", "held_out"):
         assert list(record[name]) == [metric.name]
     values, kept = record["held_out"][metric.name], lib.rounds(booster)
     assert kept == int((np.argmax if metric.greater_is_better else np.argmin)(values)) + 1
-    assert 2 < kept == len(values) - 8 < 82
+    assert 2 < kept == len(values) - 4 < 56
     assert booster.best_iteration + (lib is XGB) == kept
     for k in (1, kept // 2, kept):
         margin = lib.predict(booster, X[TEST], raw=True, rounds=k)
         # XGBoost's margins are float32
         assert metric(y[TEST], margin, w[TEST]) == pytest.approx(values[k - 1], rel=1e-6)
-    model = lib.make(kind.K is not None, objective=kind.on(TRAIN), n_estimators=90,
-                     early_stopping_rounds=8)  # fmt: skip
+    model = lib.make(kind.K is not None, objective=kind.on(TRAIN), n_estimators=60,
+                     learning_rate=LARGE, early_stopping_rounds=4)  # fmt: skip
     weights = {"sample_weight_eval_set" if lib is XGB else "eval_sample_weight": [w[TEST]]}
     held_out = [(X[TEST], y[TEST])]
     lib.fit(model, X[TRAIN], y[TRAIN], held_out, metric, sample_weight=w[TRAIN], **weights)
@@ -300,12 +308,12 @@ def test_cv_is_a_loop_of_train(lib: Library, kind: Kind, ordinal) -> None:
         """The rows, binned as cv bins them."""
         return whole.slice(at) if lib is XGB else lib.data(X[at], y[at], w[at], reference=whole)
 
-    history = lib.cv(whole, 8, objective=kind.on(), metric=kind.metric, folds=folds, **more)
+    history = lib.cv(whole, 4, objective=kind.on(), metric=kind.metric, folds=folds, **more)
     values = []
     for k, (train, test) in enumerate(folds):
         record: dict[str, Any] = {}
         booster = lib.train(
-            lib.params, part(train), 8, objective=kind.on(train), metric=kind.metric,
+            lib.params, part(train), 4, objective=kind.on(train), metric=kind.metric,
             evals=[(part(test), "v")], **lib.recording(record),
         )  # fmt: skip
         values.append(record["v"][kind.metric.name])
@@ -327,7 +335,7 @@ def test_training_goes_on_from_every_form_of_a_model(
     X, y, w = rows(kind, ordinal)
     half, whole = (
         lib.make(kind.K is not None, objective=kind.objective, n_estimators=n)
-        .fit(X, y, sample_weight=w) for n in (6, 12)
+        .fit(X, y, sample_weight=w) for n in (3, 6)
     )  # fmt: skip
     booster = lib.booster(half)
     path = lib.save(booster, tmp_path)
@@ -339,8 +347,8 @@ def test_training_goes_on_from_every_form_of_a_model(
     expected = lib.predict(lib.booster(whole), X, raw=True)
     for form in forms:
         given = {"objective": kind.objective, lib.earlier: form}
-        more = lib.train(lib.params, lib.data(X, y, w), 6, **given)
-        assert lib.rounds(more) == 12
+        more = lib.train(lib.params, lib.data(X, y, w), 3, **given)
+        assert lib.rounds(more) == 6
         # LightGBM resumes from float64 predictions, of which sums differ in the last digits
         np.testing.assert_allclose(lib.predict(more, X, raw=True), expected, atol=CLOSE)
     for form in (half, booster)[: len(forms)]:
@@ -426,9 +434,9 @@ def test_refits_leave_nothing_behind(lib: Library, kind: Kind, ordinal) -> None:
         model.fit(X[:50], y)  # the library's own error
     np.testing.assert_array_equal(natural_of(kind, model, X), first)
     assert model.get_params() == before
-    model.set_params(objective=kind.on(TRAIN), early_stopping_rounds=3, n_estimators=60)
+    model.set_params(objective=kind.on(TRAIN), early_stopping_rounds=2, n_estimators=40)
     lib.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], kind.metric)
-    model.set_params(early_stopping_rounds=None, n_estimators=12)
+    model.set_params(early_stopping_rounds=None, n_estimators=ROUNDS)
     model.set_params(**({"eval_metric": None} if lib is XGB else {}))
     built_in = "binary:logistic" if kind.K else "reg:squarederror"
     other = go.weighted_logloss_objective(1) if kind.K else go.qwk_objective()

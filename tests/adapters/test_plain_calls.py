@@ -10,6 +10,7 @@ import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import lightgbm as lgb
@@ -35,9 +36,9 @@ TRAIN, TEST = slice(0, 500), slice(500, 900)
 QWK = go.qwk_objective(Y[TRAIN])
 KAPPA, SMOOTH, ERROR = go.qwk_metric((0, 4)), go.extended_qwk_metric(), squared_error_metric()
 START = QWK.intercept
-XGB_PARAMS = {**XGB.params, "eta": 0.1, "base_score": START}
-LGB_PARAMS = {**LGB.params, "learning_rate": 0.1}
-ROUNDS = 80
+ROUNDS, RATE = 40, 0.25
+XGB_PARAMS = {**XGB.params, "eta": RATE, "base_score": START}
+LGB_PARAMS = {**LGB.params, "learning_rate": RATE}
 
 
 def matrices() -> tuple[xgb.DMatrix, xgb.DMatrix]:
@@ -64,6 +65,11 @@ def kappa(scores: Any) -> float:
     return float(cohen_kappa_score(Y[TEST].astype(int), grades, weights="quadratic"))
 
 
+@cache
+def ours_of_xgboost() -> xgb.Booster:
+    return XGB.train(XGB_PARAMS, matrices()[0], ROUNDS, objective=QWK)
+
+
 FORMS = {"itself": lambda metric: metric, "xgboost": lambda metric: metric.xgboost}
 
 
@@ -71,17 +77,17 @@ FORMS = {"itself": lambda metric: metric, "xgboost": lambda metric: metric.xgboo
 @each("form", list(FORMS))
 @pytest.mark.parametrize("metric", [KAPPA, SMOOTH.loss, ERROR], ids=lambda m: m.name)
 def test_xgboost_stops_as_our_train_does(metric: go.Metric, form: str) -> None:
-    data, held_out = matrices()
-    history: dict[str, Any] = {}
-    ours = XGB.train(XGB_PARAMS, data, ROUNDS, objective=QWK)
-    stops = {"early_stopping_rounds": 15, "evals_result": history}
+    held_out, history = matrices()[1], dict[str, Any]()
+    stops = {"early_stopping_rounds": 8, "evals_result": history}
     plain = plainly(FORMS[form](metric), **stops)
     values = history["v"][metric.name]
     best = int(np.argmax(values) if metric.greater_is_better else np.argmin(values))
     assert plain.best_iteration == best
     assert best > 5
     # the same trees: XGBoost adds them up in float32
-    found, right = (one.predict(held_out, iteration_range=(0, best + 1)) for one in (plain, ours))
+    found, right = (
+        one.predict(held_out, iteration_range=(0, best + 1)) for one in (plain, ours_of_xgboost())
+    )
     np.testing.assert_allclose(found, right, rtol=0, atol=1e-5)
     if metric is KAPPA:  # XGBoost prints five digits
         assert values[best] == pytest.approx(kappa(found), abs=1e-5)
@@ -99,7 +105,7 @@ def test_lightgbm_trains_and_measures_as_our_train_does(metric: go.Metric) -> No
     plain = lgb.train(
         {**LGB_PARAMS, "objective": QWK, "metric": "None"}, data, ROUNDS, feval=metric,
         valid_sets=[held_out], valid_names=["v"],
-        callbacks=[lgb.record_evaluation(histories[1]), lgb.early_stopping(15, verbose=False)],
+        callbacks=[lgb.record_evaluation(histories[1]), lgb.early_stopping(8, verbose=False)],
     )  # fmt: skip
     first, second = (np.array(one["v"][metric.name]) for one in histories)
     n = len(second)  # ours went on
@@ -115,7 +121,7 @@ def test_lightgbm_trains_and_measures_as_our_train_does(metric: go.Metric) -> No
 def test_cv_of_both_libraries() -> None:
     data, _ = matrices()
     plain = xgb.cv(XGB_PARAMS, data, ROUNDS, obj=QWK, custom_metric=SMOOTH, nfold=3, seed=0,
-                   early_stopping_rounds=15, as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
+                   early_stopping_rounds=8, as_pandas=False)["test-extended_qwk-mean"]  # fmt: skip
     assert len(plain) - 1 == int(np.argmax(plain)) > 5
     dataset, _ = datasets(START)
     found = lgb.cv({**LGB_PARAMS, "objective": QWK, "metric": "None"}, dataset, 20, nfold=3,
@@ -126,8 +132,8 @@ def test_cv_of_both_libraries() -> None:
 
 @quiet
 def test_estimators_of_both_libraries() -> None:
-    model = XGB.make(plain=True, objective=QWK, eval_metric=KAPPA, early_stopping_rounds=15,
-                     n_estimators=ROUNDS, base_score=START, learning_rate=0.1)  # fmt: skip
+    model = XGB.make(plain=True, objective=QWK, eval_metric=KAPPA, early_stopping_rounds=8,
+                     n_estimators=ROUNDS, base_score=START, learning_rate=RATE)  # fmt: skip
     weight = 1.0 + np.arange(400) % 3
     model.fit(X[TRAIN], Y[TRAIN], eval_set=[(X[TEST], Y[TEST])], sample_weight_eval_set=[weight],
               verbose=False)  # fmt: skip
@@ -137,7 +143,9 @@ def test_estimators_of_both_libraries() -> None:
     right = KAPPA(Y[TEST], scores, weight)
     assert values[model.best_iteration] == pytest.approx(right, abs=1e-5)  # which XGBoost prints
     assert pickle.loads(pickle.dumps(model)).get_params()["eval_metric"] == KAPPA
-    other = LGB.make(plain=True, objective=QWK, n_estimators=40, learning_rate=0.1, metric="None")
+    other = LGB.make(
+        plain=True, objective=QWK, n_estimators=ROUNDS, learning_rate=RATE, metric="None"
+    )
     LGB.fit(other, X[TRAIN], Y[TRAIN], [(X[TEST], Y[TEST])], KAPPA, eval_sample_weight=[weight])
     last = other.evals_result_["valid_0"]["qwk"][-1]
     assert last == pytest.approx(KAPPA(Y[TEST], other.predict(X[TEST]), weight), rel=1e-12)
@@ -145,14 +153,14 @@ def test_estimators_of_both_libraries() -> None:
 
 @pytest.mark.slow
 def test_the_direction_is_the_users_again_after_training() -> None:
-    stop = xgb.callback.EarlyStopping(rounds=15)
+    stop = xgb.callback.EarlyStopping(rounds=8)
     kept = [
         plainly(metric, callbacks=[one]).best_iteration
-        for metric, one in ((KAPPA, stop), (ERROR, xgb.callback.EarlyStopping(rounds=15)))
+        for metric, one in ((KAPPA, stop), (ERROR, xgb.callback.EarlyStopping(rounds=8)))
     ]
     gc.collect()
     assert stop.maximize is None
-    again = xgb.callback.EarlyStopping(rounds=15)
+    again = xgb.callback.EarlyStopping(rounds=8)
     for metric, before in zip((KAPPA, ERROR), kept, strict=True):  # one callback, two directions
         again.stopping_history, again.best_scores = {}, {}
         assert plainly(metric, callbacks=[again]).best_iteration == before
@@ -196,7 +204,7 @@ def test_behind_a_function_of_the_users_nothing_is_known_of_the_sign() -> None:
     def loss(scores: Any, rows: xgb.DMatrix) -> tuple[str, float]:
         return "loss", 1 - KAPPA(rows.get_label(), scores)
 
-    found, direct = (plainly(metric, early_stopping_rounds=15) for metric in (loss, KAPPA))
+    found, direct = (plainly(metric, early_stopping_rounds=8) for metric in (loss, KAPPA))
     assert found.best_iteration == direct.best_iteration > 5
 
 

@@ -45,7 +45,7 @@ GRADES = np.digitize(SIGNAL, [-1.2, -0.4, 0.4, 1.2]).astype(float)
 FAR = GRADES + 20
 EVENTS = (rng.random(N) < expit(2 * X[:, 0] - 1)).astype(float)
 COUNTS = rng.poisson(np.exp(X[:, 0] / 2)).astype(float)
-ROUNDS = 30
+ROUNDS = 20
 QWK, KAPPA, ERROR = go.qwk_objective(), go.qwk_metric(), squared_error_metric()
 LOGLOSS, LOG_ODDS = go.weighted_logloss_objective(1.0), go.weighted_logloss_metric(1.0)
 OF_PROBABILITY = go.weighted_logloss_metric(1.0, input_space="probability")

@@ -297,28 +297,35 @@ TOLD = {
 }
 
 
+@pytest.fixture(scope="module")
+def by_argument(ordinal) -> tuple[int, dict[str, list[float]]]:
+    """The rounds that train keeps with early_stopping_rounds=, and the history of cv."""
+    X, y, _ = ordinal
+    data, held_out = train_and_held_out(XGB, X, y)
+    stops = {"objective": go.qwk_objective(), "metric": SMOOTH, "early_stopping_rounds": 10}
+    booster = XGB.train(XGB.params, data, 100, evals=[(held_out, "v")], **stops)
+    history = XGB.cv(XGB.data(X, y), 100, **stops)
+    assert 5 < XGB.rounds(booster) < 90
+    assert 5 < len(history["test-extended_qwk-mean"]) < 90
+    return XGB.rounds(booster), history
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("told", list(TOLD))
-def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal) -> None:
+def test_xgboost_early_stopping_of_the_user_is_told_the_direction(
+    told, by_argument, ordinal
+) -> None:
     X, y, _ = ordinal
-    stop = TOLD[told]
+    (rounds, history), stop = by_argument, TOLD[told]
     data, held_out = train_and_held_out(XGB, X, y)
-    call: dict[str, Any] = {
-        "objective": go.qwk_objective(), "metric": SMOOTH, "evals": [(held_out, "v")],
-    }  # fmt: skip
-    expected = XGB.train(XGB.params, data, 100, early_stopping_rounds=10, **call)
-    booster = XGB.train(XGB.params, data, 100, callbacks=[stop()], **call)
-    assert 5 < XGB.rounds(booster) == XGB.rounds(expected) < 90
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    evals = [(held_out, "v")]
+    booster = XGB.train(XGB.params, data, 100, evals=evals, callbacks=[stop()], **call)
+    assert XGB.rounds(booster) == rounds
     model = regressor(XGB, objective=go.qwk_objective(), callbacks=[stop()])
     XGB.fit(model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
-    assert XGB.rounds(model.get_booster()) == XGB.rounds(expected)
-    fold = {"metric": SMOOTH, "objective": go.qwk_objective()}
-    by_argument, by_callback = (
-        XGB.cv(XGB.data(X, y), 100, **fold, **how)
-        for how in ({"early_stopping_rounds": 10}, {"callbacks": [stop()]})
-    )
-    assert by_callback == by_argument
-    assert 5 < len(by_callback["test-extended_qwk-mean"]) < 90
+    assert XGB.rounds(model.get_booster()) == rounds
+    assert XGB.cv(XGB.data(X, y), 100, callbacks=[stop()], **call) == history
 
 
 @pytest.mark.parametrize("kind", [xgb.callback.EarlyStopping, Mine])

@@ -29,13 +29,13 @@ from gbdt_objectives.adapters.sklearn import (
 )
 from gbdt_objectives.calibration import TemperatureCalibrator
 from gbdt_objectives.metrics import squared_error_metric
-from tests.adapters.library import needs_routing
+from tests.adapters.library import fresh_prediction, needs_routing
 from tests.cases import each
 from tests.contract import OBJECTIVES, ObjectiveCase, costly_error, softmax_gradient
 from tests.matrix.tables import poisson
 
 Array = np.ndarray[Any, Any]
-SMALL: dict[str, Any] = {"max_iter": 12, "max_leaf_nodes": 7, "max_bins": 31, "random_state": 0}
+SMALL: dict[str, Any] = {"max_iter": 6, "max_leaf_nodes": 7, "max_bins": 31, "random_state": 0}
 """Of 255 bins, weighted quantiles would take most of the time."""
 HAS_VAL = "X_val" in signature(ensemble.HistGradientBoostingRegressor.fit).parameters
 pytestmark = pytest.mark.filterwarnings(
@@ -258,16 +258,8 @@ def test_predictions_have_natural_units(link, objective, labels, grades, tmp_pat
     plain = model.to_sklearn()
     assert type(plain) is type(model).__base__
     (tmp_path / "model.pickle").write_bytes(pickle.dumps(plain))
-    np.save(tmp_path / "X.npy", X)
-    name = "predict_proba" if expected.ndim == 2 else "predict"
-    code = (
-        "import pickle, sys, numpy as np; model = pickle.load(open('model.pickle', 'rb')); "
-        f"np.save('out.npy', model.{name}(np.load('X.npy'))); "
-        "assert not [m for m in sys.modules if m.startswith('gbdt_objectives')]"
-    )
-    if link in ("log", "softmax"):  # a process takes seconds
-        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-        np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), natural(plain, X))
+    found = fresh_prediction("sklearn", tmp_path / "model.pickle", X)
+    np.testing.assert_array_equal(found, natural(plain, X))
     np.testing.assert_allclose(natural(plain, X), natural(model, X), rtol=1e-12)
 
 
@@ -306,7 +298,7 @@ def test_a_fit_goes_on_or_is_forgotten_or_fails_whole(grades) -> None:
         half.set_params(objective=go.objective(poisson, link="log"), max_iter=21).fit(X, y)
     with pytest.raises(ValueError, match="warm_start=True goes on from a fit of objective="):
         half.set_params(objective=None, max_iter=14).fit(X, y)
-    half.set_params(warm_start=False, max_iter=12).fit(X, y)
+    half.set_params(warm_start=False, max_iter=SMALL["max_iter"]).fit(X, y)
     own = ensemble.HistGradientBoostingRegressor(**SMALL).fit(X, y)
     np.testing.assert_array_equal(half.predict(X), own.predict(X))
     assert not hasattr(half, "objective_")
@@ -573,6 +565,17 @@ OF_ITS_LOSSES = (
 """How well it predicts, which takes half of the time. That the model is the same is above."""
 
 
+SEED = """
+import pytest
+
+@pytest.fixture
+def global_random_seed():
+    return 42
+"""
+"""As in sklearn.conftest, which also lets each process have threads for all cores: they wait for
+each other where -n has the cores."""
+
+
 @pytest.mark.slow
 def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
     theirs = Path(ensemble.__file__).parent / "_hist_gradient_boosting/tests"
@@ -582,8 +585,9 @@ def test_without_objective_it_passes_scikit_learns_own_tests(tmp_path) -> None:
     for name in OF_ITS_LOSSES:
         text = text.replace(f"def test_{name}(", f"def {name}(")
     (tmp_path / "test_theirs.py").write_text(text)
+    (tmp_path / "conftest.py").write_text(SEED)
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "sklearn.conftest", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", str(tmp_path)],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(go.__file__).parents[1])},
         capture_output=True, text=True,
     )  # fmt: skip

@@ -389,13 +389,13 @@ def test_lightgbms_ranker_measures_all_rows(objective: Any) -> None:
 def test_xgboosts_ranker_stops_in_the_metrics_direction() -> None:
     """It measures each query alone, in threads."""
     made = {**XGB.estimator, "n_estimators": 40, "learning_rate": 0.5}
-    for metric in (SMOOTH, SMOOTH.xgboost):
-        stop = xgb.callback.EarlyStopping(rounds=3)
-        for stops in ({"early_stopping_rounds": 3}, {"callbacks": [stop]}):
-            model = xgb.XGBRanker(eval_metric=metric, **made, **stops)
-            model.fit(X[TRAIN], Y[TRAIN], verbose=False, **RANKS)
-            curve = model.evals_result()["validation_0"]["extended_qwk"]
-            assert model.best_iteration == int(np.argmax(curve)) > 0
+    callback = {"callbacks": [xgb.callback.EarlyStopping(rounds=3)]}
+    # which form a metric has and how one asks to stop are read in different places
+    for metric, stops in ((SMOOTH, {"early_stopping_rounds": 3}), (SMOOTH.xgboost, callback)):
+        model = xgb.XGBRanker(eval_metric=metric, **made, **stops)
+        model.fit(X[TRAIN], Y[TRAIN], verbose=False, **RANKS)
+        curve = model.evals_result()["validation_0"]["extended_qwk"]
+        assert model.best_iteration == int(np.argmax(curve)) > 0
     score, by_query = model.predict(X[TEST]), Y[TEST].reshape(-1, 10)
     right = [SMOOTH(y, s) for y, s in zip(by_query, score.reshape(-1, 10), strict=True)]
     assert max(curve) == pytest.approx(np.mean(right), abs=1e-5)

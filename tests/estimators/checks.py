@@ -24,13 +24,10 @@ TAGS = pytest.mark.skipif(
 )
 
 
-def check_all(estimator: Any, expected: Mapping[str, str] = {}) -> list[dict[str, Any]] | None:
-    """Run all; those that are expected to fail have a reason."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        done = estimator_checks.check_estimator(estimator, expected_failed_checks=dict(expected))
-    found: list[dict[str, Any]] | None = done  # scikit-learn 1.6 returns nothing
-    return found
+def check_all(estimator: Any, expected: Mapping[str, str] = {}) -> list[str]:
+    """The names of those that ran: all but those that are expected to fail, each with a reason.
+    ``check_estimator`` would run these, too, whatever comes of it."""
+    return check_some(estimator, expected)
 
 
 def check_some(estimator: Any, left_out: Collection[str], only: str = "") -> list[str]:
@@ -43,5 +40,5 @@ def check_some(estimator: Any, left_out: Collection[str], only: str = "") -> lis
             if name not in left_out and re.search(only, name):
                 with suppress(SkipTest):
                     check(one)
-                ran.append(name)
+                    ran.append(name)
     return ran

@@ -32,21 +32,22 @@ from gbdt_objectives.adapters import sklearn as drop_in
 from gbdt_objectives.estimators import _members
 from tests.cases import each
 
+ROUNDS = 45
 # subsamples and columns are drawn anew each round: a model cut to some rounds has drawn as many
 LGBM = partial(
-    lgb.LGBMRegressor, n_estimators=80, learning_rate=0.2, num_leaves=6, subsample=0.7,
+    lgb.LGBMRegressor, n_estimators=ROUNDS, learning_rate=0.4, num_leaves=6, subsample=0.7,
     subsample_freq=1, colsample_bytree=0.7, n_jobs=1, verbose=-1,
 )  # fmt: skip
 XGB = partial(
-    xgb.XGBRegressor, n_estimators=80, learning_rate=0.2, max_depth=3, subsample=0.7,
+    xgb.XGBRegressor, n_estimators=ROUNDS, learning_rate=0.4, max_depth=3, subsample=0.7,
     colsample_bytree=0.7, n_jobs=1,
 )  # fmt: skip
 BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB], ids=["lgb", "xgb"])
 
 
-def histogram(n_estimators=80, **parameters):
+def histogram(n_estimators=ROUNDS, **parameters):
     return drop_in.HistGradientBoostingRegressor(
-        max_iter=n_estimators, learning_rate=0.2, max_leaf_nodes=6, max_bins=31,
+        max_iter=n_estimators, learning_rate=0.4, max_leaf_nodes=6, max_bins=31,
         early_stopping=False, random_state=0, **parameters,
     )  # fmt: skip
 
@@ -63,7 +64,7 @@ def data():
     return made(500)
 
 
-def by_round(model, X, rounds=80):
+def by_round(model, X, rounds=ROUNDS):
     """The predictions after each round."""
     if isinstance(model, HistGradientBoostingRegressor):
         return [f.copy() for f in model.staged_predict(X)]
@@ -120,7 +121,7 @@ def test_all_folds_keep_the_round_of_least_mean_loss(data, booster, objective, c
     best, seen = best_round(curves, [w[test].sum() for _, test in how["cv"]])
     assert found.best_iterations_ == [best] * len(how["cv"])
     assert 1 < best < seen
-    assert seen < 80  # it need not train the others
+    assert seen < ROUNDS  # it need not train the others
     assert any(np.argmin(curve[:seen]) + 1 != best for curve in curves)  # else it proves nothing
     same = QWKClassifier(booster(n_estimators=best), early_stopping_rounds=None, **how)
     same.fit(X, y, w)
@@ -157,7 +158,7 @@ def test_each_of_several_regressors_has_its_own_number(data) -> None:
     X, y, w = data
     members = [
         ("lgb", LGBM()), ("ridge", Ridge()), ("dart", LGBM(boosting_type="dart", n_estimators=9)),
-        ("xgb", make_pipeline(StandardScaler(), XGB())),
+        ("xgb", make_pipeline(StandardScaler(), XGB(learning_rate=0.2))),
     ]  # fmt: skip
     found = QWKClassifier(members, cv=3).fit(X, y, w)
     alone = {name: QWKClassifier(each, cv=3).fit(X, y, w) for name, each in members}
@@ -350,7 +351,7 @@ class Ends(xgb.callback.TrainingCallback):
 def test_a_fold_that_a_users_callback_ends_leaves_the_others_alone(data) -> None:
     X, y, _ = data
     Ends.trainings = 0
-    found = QWKClassifier(XGB(callbacks=[Ends()]), cv=3).fit(X, y)
+    found = QWKClassifier(XGB(callbacks=[Ends()], learning_rate=0.2), cv=3).fit(X, y)
     rounds = sorted(found.best_iterations_)
     assert rounds[0] <= 5 < rounds[1] == rounds[2]
 

@@ -286,7 +286,7 @@ def test_trees_and_a_line_are_better_together(new, trees) -> None:
     for seed in range(2, 7):
         X, y = made(800, seed)
         losses = [
-            log_loss(new[1], CalibratedClassifier(own).fit(X, y).predict_proba(new[0]))
+            log_loss(new[1], CalibratedClassifier(own, cv=3).fit(X, y).predict_proba(new[0]))
             for own in (trees(), linear(), both(trees))
         ]
         gains.append(min(losses[:2]) - losses[2])

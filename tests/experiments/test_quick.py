@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,15 @@ import pandas as pd
 import pytest
 
 from experiments import _common
+from experiments.all import STUDIES
 from experiments.calibrators import __main__ as calibrators
 from experiments.ordinal_packages import __main__ as ordinal_packages
 from experiments.performance_coverage import __main__ as performance_coverage
 from experiments.segment_calibrator import __main__ as segment_calibrator
+from tests.cases import each
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 
 
 class Quick(NamedTuple):
@@ -198,6 +202,29 @@ QUICK = [
     ),
     Quick("segment_thresholds", {"draws": 3 * 2 * 2, "simulated": None}, KAPPAS),  # effects, sizes
 ]
+
+
+ELSEWHERE = {"migration", "qwk_synthetic"}
+"""What test_migration.py runs as it is, and what the README's command runs."""
+
+
+def test_each_study_runs_in_small_once() -> None:
+    """Here, elsewhere or in .ci/run, which starts a process for each."""
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    found = re.search(r"experiments\.all --quick --only \\\n *(.+)\n", run)
+    assert found is not None
+    by_process = set(found[1].split())
+    here = {quick.study for quick in QUICK}
+    assert not here & by_process
+    assert here | ELSEWHERE | by_process == {s.module for s in STUDIES if s.quick is not None}
+
+
+@each("study", sorted({study.module for study in STUDIES}))
+def test_each_study_is_a_command(study: str) -> None:
+    path = ROOT / "experiments" / study.replace(".", "/")
+    path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+    end = '\nif __name__ == "__main__":\n    sys.exit(main())\n'
+    assert path.read_text(encoding="utf-8").endswith(end)
 
 
 @pytest.mark.ci

@@ -31,7 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -138,9 +138,12 @@ def reason(name: str) -> str | None:
     return next((why for key, why in recipes.NOT_TRIED.items() if fnmatchcase(name, key)), None)
 
 
+MEANT = re.compile("|".join(map(translate, recipes.MEANT)))
+
+
 def is_meant(key: Key) -> bool:
     """Whether a sentence says why this cell is silent."""
-    return any(fnmatchcase(name_of(key), pattern) for pattern in recipes.MEANT)
+    return MEANT.match(name_of(key)) is not None
 
 
 @cache
@@ -631,9 +634,9 @@ class Record:
 
     def of(self, entry: Entry) -> dict[Key, str]:
         """What is known of the cells of an entry that can be tried here."""
-        known = {**dict.fromkeys(self.right, "RIGHT"), **self.falls}
-        return {key: verdict for key, verdict in known.items()
-                if key[0] == entry.name and not is_absent(key)}  # fmt: skip
+        right = {key: "RIGHT" for key in self.right if key[0] == entry.name}
+        falls = {key: verdict for key, verdict in self.falls.items() if key[0] == entry.name}
+        return {key: verdict for key, verdict in (right | falls).items() if not is_absent(key)}
 
 
 def changes(entry: Entry, record: Record) -> list[str]:
@@ -642,7 +645,7 @@ def changes(entry: Entry, record: Record) -> list[str]:
     known = record.of(entry)
     said = [f"no call is right, {one}" for one in without]
     for cell in cells:
-        was = known.pop(cell.key, "MEANT" if is_meant(cell.key) else "TOLD")
+        was = known.pop(cell.key, None) or ("MEANT" if is_meant(cell.key) else "TOLD")
         if cell.verdict == was:
             continue
         if was == "MEANT":

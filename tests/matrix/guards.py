@@ -68,8 +68,8 @@ class Call:
     on_own: bool = False  # whether evaluation is of the rows that are trained on
     start: Array | None = None  # of each row
     lone: bool = False  # whether the rows of evaluation have none
-    rate: float = 0.1
-    rounds: int = 60
+    rate: float = 0.3
+    rounds: int = 20
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by library
     earlier: Callable[[str], Any] | None = None  # a model to train on from, by library
     order: Any = None  # of the labels, where decisions are placed
@@ -113,6 +113,7 @@ class Door:
         return self.name
 
 
+PATIENCE = 8
 XGB = {"max_depth": 3, "nthread": 1, "verbosity": 0}
 LGB = {"num_leaves": 7, "num_threads": 1, "verbose": -1, "min_data_in_leaf": 5}
 OURS = {"xgboost": our_xgboost, "lightgbm": our_lightgbm}
@@ -149,7 +150,7 @@ def our_train(library: str, call: Call) -> Outcome:
         given["evals"] = [(rows_of(library, call, call.held, data), "held_out")]
         given["metric"] = call.metric
     if call.stops:
-        given["early_stopping_rounds"] = 20
+        given["early_stopping_rounds"] = PATIENCE
     if call.earlier is not None:
         given["xgb_model" if library == "xgboost" else "init_model"] = call.earlier(library)
     booster = adapter.train(params, data, call.rounds, objective=call.objective, **given)
@@ -166,7 +167,7 @@ def our_cv(library: str, call: Call) -> Outcome:
     adapter = OURS[library]
     params = {**STEPS[library], STEP[library]: call.rate, **call.of(library)}
     metric = call.metric or go.loss_metric(call.objective)
-    given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
+    given: dict[str, Any] = {"early_stopping_rounds": PATIENCE} if call.stops else {}
     given |= {"as_pandas": False} if library == "xgboost" else {"stratified": False}
     history = adapter.cv(params, rows_of(library, call, TRAIN), call.rounds, nfold=3,
                          objective=call.objective, metric=metric, **given)  # fmt: skip
@@ -183,13 +184,13 @@ def plain(library: str, call: Call) -> tuple[dict[str, Any], dict[str, Any]]:
         params = {**XGB, "eta": call.rate, **several(call), **call.of(library)}
         params |= {"eval_metric": call.metric} if named else {}
         given = {"obj": call.objective, "custom_metric": function, "verbose_eval": False}
-        given |= {"early_stopping_rounds": 20} if call.stops else {}
+        given |= {"early_stopping_rounds": PATIENCE} if call.stops else {}
         return params, given
     params = {**LGB, "learning_rate": call.rate, "objective": call.objective,
               **({} if call.default else {"metric": call.metric if named else "None"}),
               **several(call), **call.of(library)}  # fmt: skip
     given = {"feval": function}
-    given["callbacks"] = [lgb.early_stopping(20, verbose=False)] if call.stops else []
+    given["callbacks"] = [lgb.early_stopping(PATIENCE, verbose=False)] if call.stops else []
     return params, given
 
 
@@ -251,14 +252,14 @@ def estimator(ours: bool, library: str, call: Call, role: str = "Regressor") -> 
     if library == "xgboost":
         parameters |= {"max_depth": 3, "verbosity": 0}
         parameters |= {} if call.metric is None else {"eval_metric": call.metric}
-        parameters |= {"early_stopping_rounds": 20} if call.stops else {}
+        parameters |= {"early_stopping_rounds": PATIENCE} if call.stops else {}
         given |= {"verbose": False} if call.measures else {}
     else:
         parameters |= {"num_leaves": 7, "verbose": -1, "min_child_samples": 5}
         parameters |= {} if ours or call.default else {"metric": "None"}
         given |= {} if call.metric is None else {"eval_metric": call.metric}
         if call.stops:
-            given["callbacks"] = [lgb.early_stopping(20, verbose=False)]
+            given["callbacks"] = [lgb.early_stopping(PATIENCE, verbose=False)]
     if call.earlier is not None:
         given["xgb_model" if library == "xgboost" else "init_model"] = call.earlier(library)
     model = kind(**parameters).fit(X[TRAIN], y[TRAIN], sample_weight=w, **given)
@@ -297,13 +298,13 @@ def new_estimator(library: str, call: Call) -> Outcome:
     y = call.y.astype(int) if call.is_class and np.isfinite(call.y).all() else call.y
     given: dict[str, Any] = {}
     if call.metric is not None and library == "sklearn":
-        patience = 20 if call.stops else call.rounds
+        patience = PATIENCE if call.stops else call.rounds
         parameters |= {"early_stopping": True, "n_iter_no_change": patience, "tol": 0.0}
         if "X_val" in signature(kind.fit).parameters:  # else it splits rows off itself
             given = {"X_val": X[TEST], "y_val": y[TEST]}
     elif call.metric is not None:
         given["eval_set"] = (X[TEST], y[TEST])
-        parameters |= {"early_stopping_rounds": 20} if call.stops else {}
+        parameters |= {"early_stopping_rounds": PATIENCE} if call.stops else {}
     w = None if call.weight is None else call.weight[TRAIN]
     model = kind(**parameters).fit(X[TRAIN], y[TRAIN], sample_weight=w, **given)
     best = None
@@ -327,13 +328,13 @@ def member(library: str, call: Call, **given: Any) -> Any:
         package = "sklearn.ensemble" if library == "sklearn" else library
         kind = getattr(import_module(package), prefix + "Classifier" * classifies
                        + "Regressor" * (not classifies))  # fmt: skip
-        rounds = {"max_iter": 40} if library == "sklearn" else {"iterations": 40}
+        rounds = {"max_iter": 20} if library == "sklearn" else {"iterations": 20}
         return kind(**small, **rounds, **given)
     if library == "xgboost":
         kind = xgb.XGBClassifier if classifies else xgb.XGBRegressor
-        return kind(n_estimators=40, max_depth=3, n_jobs=1, verbosity=0, **given)
+        return kind(n_estimators=20, max_depth=3, n_jobs=1, verbosity=0, **given)
     kind = lgb.LGBMClassifier if classifies else lgb.LGBMRegressor
-    return kind(n_estimators=40, num_leaves=7, n_jobs=1, verbose=-1, **given)
+    return kind(n_estimators=20, num_leaves=7, n_jobs=1, verbose=-1, **given)
 
 
 def qwk_classifier(library: str, call: Call) -> Outcome:
@@ -447,7 +448,7 @@ def dask_train(library: str, call: Call) -> Outcome:
             CLIENT[0], in_parts(X[at]), in_parts(call.y[at]), weight=w, base_margin=start
         )
 
-    given: dict[str, Any] = {"early_stopping_rounds": 20} if call.stops else {}
+    given: dict[str, Any] = {"early_stopping_rounds": PATIENCE} if call.stops else {}
     if call.metric is not None:
         given |= {"metric": call.metric, "evals": [(rows(TEST), "held_out")]}
     params = {**XGB, "eta": call.rate, **call.of(library)}
@@ -464,7 +465,7 @@ def dask_estimator(library: str, call: Call) -> Outcome:
     parameters: dict[str, Any] = {"learning_rate": call.rate, "n_estimators": call.rounds,
                                   "max_depth": 3, "objective": call.objective,
                                   "eval_metric": call.metric}  # fmt: skip
-    parameters |= {"early_stopping_rounds": 20} if call.stops else {}
+    parameters |= {"early_stopping_rounds": PATIENCE} if call.stops else {}
     given: dict[str, Any] = {}
     if call.metric is not None:
         given["eval_set"] = [(in_parts(X[TEST]), in_parts(y[TEST]))]
@@ -709,10 +710,10 @@ GUARDS = [
           TRAINS | CV, ELSEWHERE, warns="takes log-odds of label 1, but QWKObjective"),
     Guard("metric: its direction", Call(GRADES, go.qwk_objective(GRADES), metric=go.qwk_metric(),
                                         stops=True, params={
-              "xgboost": {"base_score": 1.8}}, rounds=100), finished,
+              "xgboost": {"base_score": 1.8}}, rounds=60), finished,
           TRAINS | CV, ELSEWHERE),
     Guard("metric: the direction of a function",
-          Call(GRADES, QWK, metric=plain_kappa, stops=True, rounds=100), finished,
+          Call(GRADES, QWK, metric=plain_kappa, stops=True, rounds=60), finished,
           {"train", "cv", "estimator"},
           NOT_OURS,
           ("xgboost",), "a function in LightGBM's form says its direction"),

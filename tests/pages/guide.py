@@ -336,7 +336,7 @@ def differentiated(page: Page) -> None:
         ratio[hessian] = f"{jax / ours:.0f}"
     page.says(
         f"At 1,000,000 rows a call for the logistic loss takes {ratio['constant']} times "
-        f"(constant) to {ratio['exact']} times (exact) as long as our own objective's ("
+        f"(constant) to {ratio['exact']} times (exact) as long as that of our own objective ("
     )
 
 
@@ -371,8 +371,9 @@ def rates(page: Page) -> None:
     found = results("five_bags").query("other == 'all rows, calibrated'")
     page.holds((found.difference < 2 * found.error).all(), "the differences are not clear")
     page.says(
-        "The [study of five samples](../experiments/five_bags/README.md) compares them with "
-        "`CalibratedClassifier` on all rows. The differences are not clear,",
+        "The [study of five samples](../experiments/five_bags/README.md) compares these with "
+        "`CalibratedClassifier` on all rows. The mean differences are below two standard errors, "
+        "but a lower rate costs more:",
         "| keep rate | mean log loss of five samples |",
     )
     for rate, own in found.groupby("rate"):
@@ -545,7 +546,7 @@ def chunks(page: Page) -> None:
     peak = of.figure("peak beyond what was there before, MB")
     page.says(
         f"50,000,000 scores of six classes, in chunks of 500,000, took {seconds:.0f} s of "
-        f"processor time and {peak:.0f} MB beyond what the process held before ("
+        f"processor time and {peak:.0f} MB of extra memory ("
     )
     of.after("50,000,000 rows in chunks / making them")
 
@@ -607,31 +608,23 @@ def coverage(page: Page) -> None:
     percent = 100 * results("performance_coverage")[["coverage", "naive_coverage"]]
     ours, naive = (span(percent[name].dropna(), 0) for name in percent)
     page.says(
-        f"intervals of 90 % covered in {ours} %, those with the naive error in {naive} %. They are "
-        "too wide where features are many for the rows."
+        f"intervals of 90 % covered in {ours} % of draws, and those with the naive error in "
+        f"{naive} %."
     )
-    found = results("performance_coverage")
-    many = found[(found.features == found.features.max())]
-    page.holds((many.coverage > 0.93).all(), "intervals are too wide where features are many")
     held = results("comparison_level")
     held = held[held.equal]
     levels = held.groupby("test").holds.agg(["sum", "size"])
     page.holds((levels["sum"] < levels["size"]).all(), "no test keeps its level everywhere")
     page.says(
-        f"none of {word(len(levels))} tests with the losses and fold scores of the nested run kept "
-        f"its level for it in all of {word(levels['size'].iloc[0])} settings ("
+        f"none of {word(len(levels))} tests from the nested run kept its level in all of "
+        f"{word(levels['size'].iloc[0])} settings."
     )
-    at = {test: own["at_0.1"] for test, own in held.groupby("test")}
-    nested, naive = (span(at[test]) for test in ("nested", "naive"))
-    low, high = at["corrected t"].min(), at["corrected t"].max()
-    page.says(
-        f"it called one better in {nested} of draws at 0.10. The naive error, {naive}, and the "
-        f"corrected t-test over folds, {low:.3f} to {high:.2f}, are no better."
-    )
+    nested = span(held[held.test == "nested"]["at_0.1"])
+    page.says(f"it called one better in {nested} of draws at 0.10.")
 
 
 LOG_ODDS = Page("docs/theory/log_odds.md", exempt={
-    "That of two classes": "a definition", "near 0, too": "a definition",
+    "The interval of two classes": "a definition", "near 0, too": "a definition",
     "within 0 and 1": "a definition",
 })  # fmt: skip
 
@@ -660,7 +653,7 @@ def leaves(page: Page) -> None:
     plain = found[(found.kind == "weighted") & (found.weight == 1) & (found["first"] == "bounded")]
     plain = plain[plain.second.isin(["exact", "exact, max_delta_step 1"])]
     word_ = "neither" if plain.better.sum() < plain.worse.sum() else "one"
-    page.says(f"Which of them helps where, and that {word_} is a better default without weights,")
+    page.says(f"Without weights [{word_} is a better default](")
 
 
 CALIBRATION = Page(
@@ -683,14 +676,14 @@ def averages(page: Page) -> None:
     own = gains[(gains.arm == "QWKClassifier") & (gains.other == "folds averaged, Nelder-Mead")]
     more, less = verdicts(own.verdict)
     page.says(
-        "are worse by two standard errors than these with curved thresholds on "
-        f"{word(more)} of {word(len(own))} data sets, and better on {word(less)} ("
+        f"by two standard errors on {word(more)} of {word(len(own))} data sets and worse on "
+        f"{word(less)} ("
     )
 
 
 THEORY_THRESHOLDS = Page(
     "docs/theory/thresholds.md",
-    exempt={"the plug-in rule has three and does not": "parameters of the rule"},
+    exempt={"The plug-in rule has three and varies less": "parameters of the rule"},
 )
 
 

@@ -29,8 +29,13 @@ BLOCK = re.compile(
     flags=re.M | re.S,
 )
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d*)?(?:[eE][-+]?\d+)?")
-LOGGED = re.compile(r"^(?:\[LightGBM\]|Finding random open ports|\[[# ]{9,}\]).*\n", flags=re.M)
-"""What libraries say of their work, which is not shown: ports, and progress."""
+LOGGED = re.compile(
+    r"^(?:\[LightGBM\]|Local rank: |Finding random open ports|\[[# ]{9,}\]).*\n", flags=re.M
+)
+"""What libraries say of their work, which is not shown: ports, and progress.
+
+Two workers in threads may write the start of a line twice, so its rest stands alone.
+"""
 
 CLOSE = {"rel": 0.05, "abs": 0.02}
 """How far a number may be from what is shown: boosters of another version train other trees."""

@@ -432,12 +432,16 @@ def test_thresholds_of_several_labels_have_the_best_micro_f(weighted: bool) -> N
         w = rng.integers(1, 4, 6) if weighted else None
 
         def micro(t, y=y, score=score, w=w, beta=beta) -> float:
-            given = (score >= np.array(t)).astype(int)
-            return fbeta_score(
-                y, given, beta=beta, average="micro", sample_weight=w, zero_division=0
-            )
+            v = 1 if w is None else w[:, np.newaxis]
+            given = score >= np.array(t)
+            hit, wrong, missed = ((v * of).sum() for of in (y * given, (1 - y) * given, y * ~given))
+            return (1 + beta**2) * hit / ((1 + beta**2) * hit + beta**2 * missed + wrong)
 
         found = optimize_multilabel_thresholds(y, score, beta=beta, sample_weight=w)
+        theirs = fbeta_score(
+            y, score >= np.array(found), beta=beta, average="micro", sample_weight=w
+        )
+        assert micro(found) == pytest.approx(theirs, rel=1e-12)
         every = itertools.product(*([*np.unique(s), np.inf] for s in score.T))
         assert micro(found) == pytest.approx(max(map(micro, every)), abs=1e-12)  # sums in two ways
 
