@@ -481,7 +481,7 @@ class Keeps(xgb.callback.EarlyStopping):
 
 
 @pytest.mark.parametrize(
-    "way, booster",
+    ("way", "booster"),
     [*((way, "gbtree") for way in ("train", "own class", "QWKClassifier", "export")),
      ("export", "dart")],
 )  # fmt: skip
