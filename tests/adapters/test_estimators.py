@@ -25,7 +25,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
-from gbdt_objectives.serving import export, load
 from tests.adapters.classes import Scaled, Softmax, Steps
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 from tests.cases import each, refused
@@ -721,28 +720,3 @@ def test_parameters_in_the_wrong_place(
 ) -> None:
     X, y = np.eye(4), np.array([0, 1, 0, 1])
     lib.make(classifier, objective=objective, **parameters).fit(X, y, **arguments)
-
-
-def test_the_best_rounds_of_xgboost_keep_the_categories(tmp_path: Path) -> None:
-    """XGBoost 3.1 and 3.2 drop them from a slice, and then read other codes for the same words."""
-    if not hasattr(xgb.Booster, "get_categories"):
-        pytest.skip("XGBoost before 3.1 reads codes, never words")
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    city = rng.choice(list("abcd"), 400)
-    mean = pd.Series(city).map({"a": 1, "b": 3, "c": 2, "d": 4})
-    grade = np.rint(mean + rng.normal(0, 0.6, 400)).clip(1, 4).astype(int).to_numpy()
-    X = pd.DataFrame({"city": pd.Categorical(city), "x": rng.normal(size=400)})
-    few = X[np.isin(city, ["b", "d"])]
-    fewer = few.assign(city=few["city"].cat.remove_unused_categories())
-    booster = xgb.XGBRegressor(n_estimators=100, n_jobs=1, enable_categorical=True)
-    model = go.QWKClassifier(booster).fit(X, grade)  # stops early
-    np.testing.assert_array_equal(model.predict_score(few), model.predict_score(fewer))
-    stopped = booster.set_params(early_stopping_rounds=5)
-    stopped.fit(X[:300], grade[:300], eval_set=[(X[300:], grade[300:])], verbose=False)
-    assert stopped.best_iteration < 90
-    export(stopped, tmp_path / "model", X)  # writes a slice
-    served = xgb.Booster(model_file=tmp_path / "model/booster_0.ubj")
-    p, q = (served.predict(xgb.DMatrix(Z, enable_categorical=True)) for Z in (few, fewer))
-    np.testing.assert_array_equal(p, q)
-    np.testing.assert_allclose(load(tmp_path / "model").predict(fewer), stopped.predict(few))

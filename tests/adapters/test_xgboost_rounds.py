@@ -474,3 +474,55 @@ def test_the_rate_is_in_every_model_that_leaves_training(monkeypatch: Any) -> No
         xgb_model=ours.train({}, matrix(kind), 1, objective=CORRECTED), callbacks=[Keeps()],
     )  # fmt: skip
     assert went_on.attr(MARK) is None
+
+
+class Keeps(xgb.callback.EarlyStopping):
+    """A user's early stopping."""
+
+
+@pytest.mark.parametrize(
+    ("way", "booster"),
+    [*((way, "gbtree") for way in ("train", "own class", "QWKClassifier", "export")),
+     ("export", "dart")],
+)  # fmt: skip
+def test_a_model_that_stopped_early_knows_its_categories(
+    way: str, booster: str, tmp_path: Path
+) -> None:
+    """Also where those of new rows are in another order; XGBoost's slices (3.2) lose them."""
+    pd = pytest.importorskip("pandas")
+    if not hasattr(xgb.Booster, "get_categories"):
+        pytest.skip("XGBoost before 3.1 numbers the categories of the rows that it is given")
+    rng = np.random.default_rng(0)
+    word = rng.choice(["a", "b", "c"], 600)
+    y = (word == "b") * 2 + (rng.random(600) > 0.5) + 1
+    rows = pd.DataFrame({"x": rng.random(600), "word": pd.Categorical(word, ["a", "b", "c"])})
+    others = rows.assign(word=rows["word"].cat.set_categories(["c", "b", "a"]))
+    params = {"max_depth": 2, "booster": booster, "nthread": 1}
+    kwargs = {"n_estimators": 40, "enable_categorical": True, **params}
+    old = slice(0, 400)
+    if way == "QWKClassifier":
+        model = go.QWKClassifier(xgb.XGBRegressor(**kwargs)).fit(rows[old], y[old])
+        predict = model.predict_score
+    elif way == "export":
+        one = xgb.XGBRegressor(early_stopping_rounds=3, **kwargs)
+        one.fit(rows[old], y[old], eval_set=[(rows[400:], y[400:])], verbose=False)
+        serving.export(one, tmp_path / "model", rows[old])
+        predict = serving.load(tmp_path / "model").predict
+    else:
+        metric = go.qwk_metric()
+        stop = ours.early_stopping(metric, 3) if way == "train" else Keeps(rounds=3, save_best=True)
+        data, held_out = (
+            xgb.DMatrix(rows[part], y[part], enable_categorical=True)
+            for part in (old, slice(400, None))
+        )
+        trained = ours.train(
+            params, data, 40, objective=go.qwk_objective(y[old]), metric=metric,
+            evals=[(held_out, "held_out")], callbacks=[stop],
+        )  # fmt: skip
+        assert trained.num_boosted_rounds() == int(trained.attr("best_iteration")) + 1 < 40
+        predict = lambda X: trained.predict(xgb.DMatrix(X, enable_categorical=True))  # noqa: E731
+    assert np.ptp(predict(rows)) > 1
+    np.testing.assert_allclose(predict(others), predict(rows), rtol=1e-6)
+    new = rows[:9].assign(word=pd.Categorical(["d"] * 9, ["a", "b", "c", "d"]))
+    with pytest.raises(xgb.core.XGBoostError, match="not in the training set"):
+        predict(new)

@@ -18,6 +18,7 @@ import pytest
 
 from gbdt_objectives import Objective, QWKClassifier, ThresholdClassifier, serving
 from gbdt_objectives._registry import name_of
+from gbdt_objectives._steps.steps import seal
 from gbdt_objectives.serving import ServedModel
 from tests.contract import CALIBRATORS
 from tests.serving.models import (
@@ -185,6 +186,8 @@ def changed_is_noticed(folder: Path, document: dict[str, Any]) -> None:
     """--check fails once a booster, or a threshold, is another one; what it was comes back."""
     path = folder / "model.json"
     original = path.read_bytes()
+    path.write_text(json.dumps({**document, "tolerance": 0.5}), "utf-8")
+    assert run_script(folder, "--check") == ("not as exported: ['model.json']", "")
     if document["thresholds"] is not None:
         known = [name for name in ("prices", "costs") if name in document["thresholds"]]
         name, first = (known[0], -9) if known else ("thresholds", "-inf")
@@ -192,6 +195,9 @@ def changed_is_noticed(folder: Path, document: dict[str, Any]) -> None:
         others = [9 if known else first] * (count - 1)
         changed = {**document["thresholds"], name: [first, *others]}
         path.write_text(json.dumps({**document, "thresholds": changed}), "utf-8")
+        assert run_script(folder, "--check") == ("not as exported: ['model.json']", "")
+        sealed = {**document, "thresholds": changed}
+        path.write_text(json.dumps({**sealed, "sha256": seal(sealed)}), "utf-8")
         status, _ = run_script(folder, "--check")
         assert "predict" in str(status)
     path.write_bytes(original)

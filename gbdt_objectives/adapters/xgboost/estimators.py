@@ -329,8 +329,8 @@ def categories_of(model: Any, own: list[list[Any] | None]) -> list[list[Any] | N
             )
     if "c" not in types:
         return own
-    trees = json.loads(booster_of(model).save_raw("json"))["learner"]["gradient_booster"]
-    stored = trees.get("model", {}).get("cats", {}).get("enc") or [{}] * len(own)
+    _, trees = parameters.trees_of(booster_of(model))
+    stored = trees.get("cats", {}).get("enc") or [{}] * len(own)
     return [
         decode(found, known) if known is not None and found.get("values") else known
         for known, found in zip(own, stored, strict=True)
@@ -379,7 +379,7 @@ def write(model: Any, path: str) -> None:
     booster = booster_of(model)
     best = None if isinstance(model, xgb.Booster) else booster.attr("best_iteration")
     if best is not None and not is_linear(booster):
-        booster = parameters.with_categories(booster[: int(best) + 1], booster)
+        booster = parameters.keep_categories(booster[: int(best) + 1], booster)
     booster.save_model(path)
 
 

@@ -61,23 +61,27 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         if self.seen and xgb.collective.get_rank() == 0:  # one of several workers tells
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, str(self.metric_name))
-        return with_categories(super().after_training(model), model)
+        return keep_categories(super().after_training(model), model)
 
 
-def with_categories(part: Any, whole: Any) -> Any:
-    """A slice of a booster with the categories of the whole, which XGBoost 3.1 and 3.2 forget: the
-    slice would read other codes for the words of X, and raise no error."""
-    if part is whole or "c" not in (whole.feature_types or ()):
-        return part
-    document, stored = (json.loads(booster.save_raw("json")) for booster in (part, whole))
-    model, of_whole = (
-        trees.get("gbtree", trees)["model"]  # of dart
-        for trees in (one["learner"]["gradient_booster"] for one in (document, stored))
-    )
-    if of_whole.get("cats") != model.get("cats"):
-        model["cats"] = of_whole["cats"]
-        part.load_model(bytearray(json.dumps(document).encode()))
-    return part
+def keep_categories(cut: Any, whole: Any) -> Any:
+    """A booster cut to its first rounds, with the categories that XGBoost (3.2) drops: without them
+    it reads rows whose categories are in another order, or new, as if they were its own."""
+    if cut is whole or "c" not in (getattr(whole, "feature_types", None) or ()):
+        return cut
+    (_, known), (document, trees) = map(trees_of, (whole, cut))
+    if "cats" in known and known["cats"] != trees["cats"]:  # from XGBoost 3.1 on
+        trees["cats"], config = known["cats"], cut.save_config()
+        cut.load_model(bytearray(json.dumps(document, ensure_ascii=False).encode()))
+        cut.load_config(config)
+    return cut
+
+
+def trees_of(booster: xgb.Booster) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A booster as JSON, and in it what holds the trees, which dart keeps one level below."""
+    document = json.loads(booster.save_raw("json"))
+    trees = document["learner"]["gradient_booster"]
+    return document, trees.get("gbtree", trees)["model"]
 
 
 def forget(callback: xgb.callback.EarlyStopping) -> None:
@@ -195,7 +199,7 @@ class Complete(xgb.callback.TrainingCallback):
 
     def after_training(self, model: Any) -> Any:
         for callback in self.callbacks:
-            model = callback.after_training(model)
+            model = keep_categories(callback.after_training(model), model)
         self.mark(model)
         return model
 
