@@ -27,7 +27,7 @@ def parse_table(text: str, **said: str) -> dict[str, dict[str, str]]:
     for line in re.sub(r"\n +", " ", text).strip().splitlines():
         key, *rows = line.split(" | ")
         pairs = (row.split(" <- ") for row in rows)
-        table[key] = {said.get(code, code): words for code, words in pairs}
+        table.setdefault(key, {}).update({said.get(code, code): words for code, words in pairs})
     return table
 
 
@@ -102,12 +102,12 @@ decide optimize_decisions | metric=cost_metric({}) <- cost_matrix
 decide
     | leave it out if the probabilities are of all rows already; write
       probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
+    | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
 optimize_decisions | sample_weight=numpy.where(y_true == 1, 1, 1 / {}) <- negative_keep_rate
 optimize_actions
     | leave it out: a capacity counts rows, so pass the true probabilities of all of them, which
       needs no labels
       <- negative_keep_rate class_keep_rates keep_rate sample_weight
-decide | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
 export export_onnx Exported.export ServedModel | thresholds=Thresholds({}, labels) <- coef cutoffs
     | thresholds=Thresholds([{}], [0, 1]) <- threshold
 export export_onnx Exported.export | thresholds=Thresholds(values, {}) <- labels
