@@ -228,7 +228,8 @@ def test_remedies_for_arguments_of_predict_work(fitted) -> None:
     (lambda: go.check_objective(go.qwk_metric()), "^obj is a metric, .* such as qwk_objective"),
     (lambda: go.check_objective(go.qwk_metric().xgboost), "^obj is a metric, "),
     (lambda: go.decide(np.eye(2), "f1", negative_keep_rate=0.1),
-     r"leave it out if .*; write probability=correct_probability\(probability, negative_"),
+     "leave it out if .*; write probability=correct_probability"
+     r"\(probability, negative_keep_rate=negative_keep_rate"),
     (lambda: report(None, [], [], "a.html", name="March"), "write title=$"),
     (lambda: report(None, [], [], "a.html", n=[1]), "nearest arguments are negative_keep_rate="),
     (lambda: go.ThresholdClassifier(sample_weight=[1]), "pass it to fit, sample_weight=$"),

@@ -52,6 +52,9 @@ PLAIN = [
 ]  # fmt: skip
 """What a newcomer reads: the paragraphs and sentences are short, and all of it in an hour."""
 
+TABLES = ("docs/start.md", "docs/which_one.md")
+"""Those that are tables above all."""
+
 OUTPUT = re.compile(r"^```text\n.*?^```$", flags=re.M | re.S)
 
 
@@ -70,7 +73,7 @@ def sentences(paragraph: str) -> list[str]:
 @pytest.mark.parametrize("path", PLAIN)
 def test_paragraphs_and_sentences_for_newcomers_are_short(path: str) -> None:
     found = paragraphs((ROOT / path).read_text(encoding="utf-8"))
-    assert len(found) > 5
+    assert len(found) > (5 if path in TABLES else 10)
     assert not [part for part in found if len(part.split()) > 80]
     assert not [each for part in found for each in sentences(part) if len(each.split()) > 30]
 
