@@ -103,7 +103,8 @@ decide
     | leave it out if the probabilities are of all rows already; write
       probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
     | write apply_thresholds(probability[:, 1], [{}], [0, 1]) <- threshold
-optimize_decisions | sample_weight=numpy.where(y_true == 1, 1, 1 / {}) <- negative_keep_rate
+optimize_decisions
+    | probability=correct_probability(probability, {}={}) <- negative_keep_rate class_keep_rates
 optimize_actions
     | leave it out: a capacity counts rows, so pass the true probabilities of all of them, which
       needs no labels
