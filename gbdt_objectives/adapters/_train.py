@@ -137,7 +137,7 @@ class StartedObjective:
     def _bind(self, objective: Objective, y: Any, w: Any) -> BoundObjective:
         bound = self._bound = objective.bind(y, w, start=self.shift)
         if self.anew is not None:
-            bound.seen = [None if v is None else np.array(to_host(v)) for v in (y, w)]
+            bound.remember(y, w)
         self.objective = bound.objective
         return bound
 

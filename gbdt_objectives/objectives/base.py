@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
-from gbdt_objectives._checks.arrays import SOFT, Domain
+from gbdt_objectives._checks.arrays import SOFT, Domain, remembered
 from gbdt_objectives._checks.asked import may_undo, objective_called
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST
@@ -321,7 +321,7 @@ class Objective(Shown):
         known, bound = _bound.get(owner, (None, None))
         if bound is None or known != self or not bound.is_of(y, w):
             bound = self.bind(y, w)
-            bound.seen = np.array(y), None if w is None else np.array(w)
+            bound.remember(y, w)
             _bound[owner] = self, bound
         return bound
 
@@ -435,7 +435,7 @@ class Written(threading.local):
 class BoundObjective:
     """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
-    seen: Any = None  # labels and weights, copied where ``set_label`` may change them
+    seen: Any = None  # labels and weights, where they may change
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
@@ -461,6 +461,10 @@ class BoundObjective:
             with self.objective._together():
                 return self._compute(margin)
         return self._compute(margin)
+
+    def remember(self, y: Any, w: Any) -> None:
+        """Copy the labels and weights, which ``set_label`` may change."""
+        self.seen = remembered(y), remembered(w)
 
     def is_of(self, y: Any, w: Any) -> bool:
         """Whether labels and weights are as it has seen them, as on several workers they must."""

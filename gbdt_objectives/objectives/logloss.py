@@ -32,7 +32,7 @@ from gbdt_objectives._rows.rows import Rows, RowValues
 from gbdt_objectives._steps import formulas
 from gbdt_objectives._steps.steps import Step
 from gbdt_objectives.objectives.base import Objective
-from gbdt_objectives.objectives.loss import Both, Loss, Named, Start, Writer, checked_block
+from gbdt_objectives.objectives.loss import Both, Loss, Named, Start, Writer
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
@@ -140,7 +140,8 @@ class LoglossLoss(Loss):
         log_E = right * (z + (self.offset if offset is None else offset))
         if k is y and isinstance(log_E, np.ndarray):
             c = None if self.negative_weight == 1 else self.class_factor(y)
-            return self._in_place(log_E, np.empty_like(log_E), right if c is None else right * c, c)
+            slope, most = right if c is None else right * c, log_E.max(initial=0)
+            return self._in_place(log_E, most, np.empty_like(log_E), slope, c)
         largest = largest_exponent(log_E, xp)
         E = xp.exp(xp.clip(log_E, -xp.inf, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
@@ -152,22 +153,23 @@ class LoglossLoss(Loss):
             wrong = wrong - d
         return wrong * (-right * c), hessian * c
 
-    def _in_place(self, log_E: Array, h: Array, slope: Array, c: Array | None) -> Both:
+    def _in_place(self, log_E: Array, most: Any, h: Array, slope: Array, c: Array | None) -> Both:
         """What ``gradient_hessian`` says of labels 0 and 1, the gradient into the memory of log_E
-        and the hessian into h; slope is (2y-1) c, and c None is 1."""
+        and the hessian into h; most is the largest log_E, slope is (2y-1) c, and c None is 1."""
         g, largest = log_E, LARGEST_EXPONENT[log_E.itemsize]
-        certain = log_E > largest if log_E.max(initial=0) > largest else None
+        certain = log_E > largest if most > largest else None
         if certain is not None:
             log_E[certain] = 0
-        minus_wrong = np.divide(-1, np.add(np.exp(log_E, out=h), 1, out=g), out=g)
+        minus_E_1 = np.subtract(-1, np.exp(log_E, out=h), out=g)
+        np.divide(slope if c is None else 1, minus_E_1, out=g)
         if self.hessian == "bounded":
-            np.multiply(minus_wrong, -0.5, out=h)
+            np.multiply(np.abs(g, out=h), 0.5, out=h)
         else:
-            h *= minus_wrong
-            h *= minus_wrong
-        g *= slope
+            h *= g
+            h *= g
         if c is not None:
             h *= c
+            g *= slope
         if certain is not None:
             g[certain] = h[certain] = 0
         return g, h
@@ -193,12 +195,19 @@ class LoglossLoss(Loss):
 
         def write(f: Array) -> None:
             for at, right, slope, c, added, g, h in blocks:
-                s = checked_block(f, at)
-                if start or s.dtype != g.dtype:  # in the margin's precision, before it is cast
+                s = f[at]
+                if start:  # in the margin's precision, before it is cast
                     s = np.add(s, start, out=g, casting="same_kind")
+                elif s.dtype != g.dtype:
+                    np.copyto(g, s, casting="same_kind")
+                    s = g
                 if added is not None:
-                    s = np.add(s, added, out=g, casting="same_kind")
-                self._in_place(np.multiply(s, right, out=g, casting="same_kind"), h, slope, c)
+                    s = np.add(s, added, out=g)
+                log_E = np.multiply(s, right, out=g)
+                least, most = log_E.min(initial=0), log_E.max(initial=0)
+                if not -np.inf < least <= most < np.inf:  # NaN is in both
+                    _checks.finite("margin", f)
+                self._in_place(log_E, most, h, slope, c)
 
         return write
 
