@@ -22,11 +22,11 @@ from gbdt_objectives._checks import is_dask, shown
 from gbdt_objectives._checks.spellings import misplaced
 from gbdt_objectives._checks.tables import (
     check_columns,
+    check_known_labels,
     check_rows,
     check_unread,
     column_names,
     read,
-    warn_of_unknown_labels,
 )
 from gbdt_objectives._checks.users import warn
 from gbdt_objectives._checks.values import by_name, category_order, class_keys
@@ -106,7 +106,7 @@ def check_columns_of(
     given = dict(zip(parameters, args, strict=False)) | kwargs
     check_unread(given, inherited)
     if inherited and not is_fit(function, parameters):  # which learns new ones
-        warn_of_unknown_labels(given)
+        check_known_labels(given)
 
 
 def explain(

@@ -553,10 +553,20 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
         check_columns({name: given[name] for name in given if name in read}, fits=True)
 
 
-def warn_of_unknown_labels(given: Mapping[str, Any]) -> None:
-    """Warn of labels that a classifier, which is scored, has not."""
+def are_words(array: Array) -> bool:
+    kind = array.dtype.kind
+    return kind == "U" or (kind == "O" and all(isinstance(value, str) for value in array.flat))
+
+
+def check_known_labels(given: Mapping[str, Any]) -> None:
+    """Warn of labels that a classifier, which is scored, has not; raise for those of another kind,
+    of which scikit-learn before 1.8 says that none is predicted right."""
     y, classes = np.asarray(given.get("y")), getattr(given["self"], "classes_", None)
-    if classes is None or {y.dtype.kind, classes.dtype.kind} - set("biuf"):
+    if classes is None:
+        return
+    if y.ndim == 1 and {are_words(y), are_words(classes)} == {True, False}:
+        positions("y", y, classes, "the classes of the model", "pass labels of these")
+    if {y.dtype.kind, classes.dtype.kind} - set("biuf"):
         return
     if (unknown := np.setdiff1d(y, classes)).size:
         warn(

@@ -44,6 +44,7 @@ FITTED = [lightgbm().fit(X, y), XGBClassifier(**SMALL).fit(X, y)]
     ({"y": y[:-1]}, "y has 79 rows, but X has 80: they must match"),
     ({"y": y.astype(float) * GAP}, "y must be finite, found nan at row 3"),
     ({"y": np.array(["n", "y"])[y]}, r"y has dtype <U1, but the classes of the model are \[0, 1\]"),
+    ({"y": np.array(["n", "y"], object)[y]}, "y has dtype object, but the classes of"),
     ({"y": np.eye(2)[y]}, "y must be one-dimensional, found shape"),
     ({"y": 1.0}, "y has 1 rows, but X has 80"),
     ({"y": y, "sample_weight": GAP}, "sample_weight must be finite, found nan at row 3"),

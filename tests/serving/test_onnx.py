@@ -194,6 +194,21 @@ def test_a_graph_predicts_what_the_model_does(name, tmp_path):
     assert name == "scores" or kinds <= {*found} or served.classes_ is None
 
 
+def test_no_root_has_a_leaf_and_a_node_of_one_number(tmp_path):
+    """onnxruntime 1.23, the last for Python 3.10, takes such a root for a leaf."""
+    rows = np.random.default_rng(0).random((200, 2))
+    model = lgb.LGBMRegressor(n_estimators=20, verbose=-1, n_jobs=1).fit(rows, rows[:, 0] > 0.3)
+    serving.export_onnx(model, tmp_path / "model.onnx", rows)
+    (node,) = (
+        n for n in onnx.load(tmp_path / "model.onnx").graph.node if n.op_type == "TreeEnsemble"
+    )
+    found = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    yes, no = (np.array(found[f"nodes_{name}nodeids"]) for name in ("true", "false"))
+    roots = np.array(found["tree_roots"])
+    assert len(roots) == 20
+    assert (yes != no)[roots].all()
+
+
 def test_small_probabilities_keep_their_digits(tmp_path):
     model = serving.ServedModel(booster(0, "binary", event), shift=LogOddsShift(-19.0))
     p = outputs(written(model, tmp_path, dtype="float64"), X)["score"]
