@@ -153,8 +153,8 @@ class Trees:
         inner = [key for key, node in nodes.items() if not isinstance(node, float)]
         places = enumerate(inner, len(self.features))
         found: dict[Any, Child] = {key: (place, False) for place, key in places}
-        # leaves below the root come last, so that no node has their numbers: ONNX Runtime 1.23 takes
-        # a root whose children have one number for a leaf (microsoft/onnxruntime#24679)
+        # leaves below the root come last, so no node has their numbers: ONNX Runtime 1.23 takes a
+        # root whose children have one number for a leaf (microsoft/onnxruntime#24679)
         for key, node in sorted(nodes.items(), key=lambda item: item[0] in nodes[root][-1]):
             if isinstance(node, float):
                 found[key] = (len(self.leaves), True)
