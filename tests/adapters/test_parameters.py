@@ -390,9 +390,17 @@ def test_what_may_be_written_out_are_xgboosts_own_defaults() -> None:
         {"max_bin": 256, "tree_method": "exact"}, {"feature_selector": "cyclic"}, {"top_k": 0},
     ):  # fmt: skip
         check(XGB, params)
-    for params in ({"lambdarank_bias_norm": 3}, {"skip_drop": 1}, {"ndcg_exp_gain": False}):
+    for params in ({"lambdarank_bias_norm": 3}, {"ndcg_exp_gain": False}):
         with pytest.raises(ValueError, match="leave it out"):
             check(XGB, params)
+
+
+def test_dropout_is_refused_where_xgboost_ignores_it() -> None:
+    if tuple(map(int, xgb.__version__.split(".")[:2])) >= (3, 3):  # gbtree drops trees, too
+        check(XGB, {"skip_drop": 1})
+    else:
+        with pytest.raises(ValueError, match="XGBoost drops no trees here.* leave it out"):
+            check(XGB, {"skip_drop": 1})
 
 
 @both

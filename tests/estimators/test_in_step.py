@@ -32,7 +32,7 @@ from gbdt_objectives.adapters import sklearn as drop_in
 from gbdt_objectives.estimators import _members
 from tests.cases import each
 
-ROUNDS = 60
+ROUNDS = 70
 # subsamples and columns are drawn anew each round: a model cut to some rounds has drawn as many
 LGBM = partial(
     lgb.LGBMRegressor, n_estimators=ROUNDS, learning_rate=0.4, num_leaves=6, subsample=0.7,

@@ -115,6 +115,8 @@ def test_the_path_written_out(data, blend) -> None:
     regressors = {"lgb": LGBM(), "xgb": XGB(), "ridge": Ridge()}
     oof, models, fold = np.empty((600, 3)), [], np.empty(600, int)
     fold_means, label_means = [], []
+    for name, rounds in blend.best_iterations_[0].items():
+        regressors[name].set_params(n_estimators=rounds)
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         models.append([clone(m).fit(X[train], y[train].astype(float)) for m in regressors.values()])
         fold[test] = len(models) - 1
