@@ -92,6 +92,16 @@ def pytest_configure(config: Any) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: Any) -> int | None:
+    """One process more than -n auto would start: one of them mostly waits for the clusters, and for
+    the scripts, that its tests have started."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or config.option.markexpr == "not slow":
+        return None
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return 1 + (len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     """With -n, tests of a file run in one process too, unless they are in a group: what they share
     is made once, and pytest-xdist takes a third of the time to hand them out."""

@@ -385,6 +385,7 @@ def test_nothing_is_kept_longer_than_the_data(lib: Library) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:os.fork")  # where another test has imported JAX
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")  # Python since 3.12
 @pytest.mark.slow
 @both
 def test_threads_and_forks_share_a_data_set(lib: Library) -> None:

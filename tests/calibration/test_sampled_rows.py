@@ -1,5 +1,6 @@
 """How rows were sampled has the same three spellings in all functions, and one meaning."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives import calibration, priors
+from gbdt_objectives._rows.rows import BLOCK_BYTES
 from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio,
@@ -133,7 +135,8 @@ def test_memory_is_a_few_columns(name, how) -> None:
     functions[name](y, p, **how)
     peak = tracemalloc.get_traced_memory()[1] / (8 * ROWS)
     tracemalloc.stop()
-    assert peak < 7
+    block = BLOCK_BYTES / (8 * ROWS) if sys.version_info >= (3, 14) else 0
+    assert peak < 7 + block  # from 3.14 on numpy does not compute in memory that is not needed
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

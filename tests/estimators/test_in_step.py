@@ -184,6 +184,7 @@ def pinball(y, p):
 
 # some of the losses are of no use here
 @pytest.mark.filterwarnings("ignore:the out-of-fold scores do not rise")
+@pytest.mark.filterwarnings("ignore:(?s).* are not used")  # gblinear has no trees
 @pytest.mark.slow
 @each(
     ("estimator", "options"),
