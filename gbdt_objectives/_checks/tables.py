@@ -554,8 +554,8 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
 
 
 def are_words(array: Array) -> bool:
-    kind = array.dtype.kind
-    return kind == "U" or (kind == "O" and all(isinstance(value, str) for value in array.flat))
+    words = (isinstance(value, str) for value in array.flat)
+    return array.size > 0 and (array.dtype.kind == "U" or (array.dtype.kind == "O" and all(words)))
 
 
 def check_known_labels(given: Mapping[str, Any]) -> None:

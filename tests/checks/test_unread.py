@@ -6,6 +6,7 @@ import re
 import runpy
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightgbm as lgb
@@ -18,6 +19,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from gbdt_objectives import CalibratedClassifier, QWKClassifier
+from gbdt_objectives._checks.tables import check_known_labels
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, LGBMRegressor, train
 from gbdt_objectives.adapters.sklearn import HistGradientBoostingRegressor
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
@@ -63,6 +65,13 @@ def test_a_score_of_other_classes_is_told() -> None:
     for model in FITTED:
         with pytest.warns(UserWarning, match=r"y holds \[2\], but the classes of the model are"):
             assert model.score(X, y + 1) < 1
+
+
+def test_a_model_without_classes_is_scored() -> None:
+    """CatBoost 1.2.8 gives regressors an empty list of them."""
+    check_known_labels({"self": SimpleNamespace(classes_=np.array([], object)), "y": y})
+    with pytest.raises(TypeError, match="but the classes of the model are"):
+        check_known_labels({"self": SimpleNamespace(classes_=np.array(["n"], object)), "y": y})
 
 
 def test_a_model_that_is_fitted_again_learns_other_classes() -> None:
