@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -74,13 +75,13 @@ def test_sql_of_text_in_sqlite(kind):
     """SQLite compares a column of text as text, and a CSV is imported as text."""
     thresholds = Thresholds([-2.5, 0.1, 2.5, 10.5], ["a", "b", "c", "d", "e"])
     score = np.array([-10.0, -2.5, -0.3, 0.1, 1e-7, 0.5, 2.5, 3.0, 9.9, 11.0, 100.0, 1e30])
-    db = sqlite3.connect(":memory:")
-    db.execute(f"create table t (s {kind})")
-    for rows in (map(str, score.tolist()), score.tolist(), score.astype("float32").tolist()):
-        db.executemany("insert into t values (?)", [(value,) for value in rows])
-    db.execute("insert into t values (NULL)")
-    query = f"select {thresholds.to_sql('s')} from t order by rowid"
-    found = [one for (one,) in db.execute(query)]
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"create table t (s {kind})")
+        for rows in (map(str, score.tolist()), score.tolist(), score.astype("float32").tolist()):
+            db.executemany("insert into t values (?)", [(value,) for value in rows])
+        db.execute("insert into t values (NULL)")
+        query = f"select {thresholds.to_sql('s')} from t order by rowid"
+        found = [one for (one,) in db.execute(query)]
     expected = [*thresholds.apply(score).tolist() * 2, *thresholds.apply(score.astype("float32"))]
     assert found == [*expected, None]
 
