@@ -554,15 +554,15 @@ def check_unread(given: Mapping[str, Any], inherited: bool) -> None:
 
 
 def are_words(array: Array) -> bool:
-    words = (isinstance(value, str) for value in array.flat)
-    return array.size > 0 and (array.dtype.kind == "U" or (array.dtype.kind == "O" and all(words)))
+    kind = array.dtype.kind
+    return kind == "U" or (kind == "O" and all(isinstance(value, str) for value in array.flat))
 
 
 def check_known_labels(given: Mapping[str, Any]) -> None:
     """Warn of labels that a classifier, which is scored, has not; raise for those of another kind,
     of which scikit-learn before 1.8 says that none is predicted right."""
-    y, classes = np.asarray(given.get("y")), getattr(given["self"], "classes_", None)
-    if classes is None:
+    y, classes = np.asarray(given.get("y")), np.asarray(getattr(given["self"], "classes_", []))
+    if not y.size or not classes.size:  # CatBoost's regressors have an empty list
         return
     if y.ndim == 1 and {are_words(y), are_words(classes)} == {True, False}:
         positions("y", y, classes, "the classes of the model", "pass labels of these")

@@ -68,8 +68,11 @@ def test_a_score_of_other_classes_is_told() -> None:
 
 
 def test_a_model_without_classes_is_scored() -> None:
-    """CatBoost 1.2.8 gives regressors an empty list of them."""
-    check_known_labels({"self": SimpleNamespace(classes_=np.array([], object)), "y": y})
+    """CatBoost gives regressors an empty list of them."""
+    for none in (np.array([], object), [], np.array([])):
+        check_known_labels({"self": SimpleNamespace(classes_=none), "y": y})
+        check_known_labels({"self": SimpleNamespace(classes_=none), "y": y.astype(str)})
+    check_known_labels({"self": SimpleNamespace(), "y": y})
     with pytest.raises(TypeError, match="but the classes of the model are"):
         check_known_labels({"self": SimpleNamespace(classes_=np.array(["n"], object)), "y": y})
 
