@@ -514,7 +514,7 @@ def check_takes_offset(estimator: Any) -> None:
 
 def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) -> Any:
     """The booster, trained so that its margin is the log-odds before sampling."""
-    negative, positive = np.bincount(*data[1:])
+    negative, positive = np.bincount(data[1], data[2])
     best = float(np.log(positive / negative) + shift)
     objective = Objective(LoglossLoss(offset=-shift, intercept=best))
     library = library_in_role(estimator, "Classifier")

@@ -129,7 +129,7 @@ def leaf_probability(
     probabilities = []
     for column in leaf.T:
         L = int(column.max()) + 1
-        counts = np.bincount(column * K + position, w, minlength=(L + 1) * K)
+        counts: Array = np.bincount(column * K + position, w, minlength=(L + 1) * K)
         counts = counts.reshape(L + 1, K).astype(np.float64)
         counts[~counts.any(axis=1)] = pi  # of leaves without rows; its m-estimate is pi for any m
         probabilities.append(empirical_probability(counts, m=K if m is None else m, prior=pi))

@@ -599,7 +599,7 @@ def class_counts(rows: Rows, low: int, K: int) -> Array:
         if rows.w is not None or N > 64 or len(pair) < STRETCH:
             return np.bincount(pair, None if rows.w is None else rows.w[at], N)
         half = len(pair) // 2  # two rows at a time, in less time
-        fours = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
+        fours: Array = np.bincount(pair[:half] * N + pair[half : 2 * half], minlength=N * N)
         rest, fours = np.bincount(pair[2 * half :], minlength=N), fours.reshape(N, N)
         return rest + fours.sum(axis=0) + fours.sum(axis=1)
 

@@ -97,8 +97,9 @@ def check_thins_negatives(labels: Array, rate: Rate) -> None:
     """Ask whether labels 0 are the frequent ones, if the rate drops any and does not name them."""
     P = int(np.count_nonzero(labels))
     N = len(labels) - P
-    if not isinstance(rate, Mapping) and np.min(rate) < 1:
-        mean = float(np.asarray(rate, float).mean())
+    rates: Any = rate
+    if not isinstance(rate, Mapping) and np.min(rates) < 1:
+        mean = float(np.asarray(rates, float).mean())
         Sampling(
             name=RATE, thinned=0, rows_of=(N, P), kept=mean * N, rate=mean,
             to_name=f"pass 1 - y, or {RATE}={{0: rate}} if it is meant, as in a chunk of a log",

@@ -260,10 +260,11 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
 def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
     """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
     n, address = ctypes.c_uint64(), ctypes.c_void_p()
+    core: Any = xgb.core
 
     def find(field: bytes) -> tuple[int, int | None]:
         at = ctypes.byref(n), ctypes.byref(address)
-        failed = xgb.core._LIB.XGDMatrixGetFloatInfo(matrix.handle, field, *at)
+        failed = core._LIB.XGDMatrixGetFloatInfo(matrix.handle, field, *at)
         return -1 if failed else n.value, address.value
 
     return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and are_still(y, w, find)
