@@ -569,14 +569,13 @@ def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
 def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
     for name in ("pandas", "lightgbm"):
         pytest.importorskip(name)
-    runs_as_printed(PARTS[1], tmp_path, monkeypatch)
+    runs_as_printed(PARTS[1], tmp_path, monkeypatch, rel=INTERVALS)
 
 
 def test_the_page_from_sql_runs_as_printed(tmp_path, monkeypatch) -> None:
     pytest.importorskip("duckdb")
     text = PAGE.with_name("from_sql.md").read_text(encoding="utf-8")
-    # last bits, which differ with numpy, decide what is drawn: ends of simulated intervals move
-    runs_as_printed(text, tmp_path, monkeypatch, least=1, rel=2e-2)
+    runs_as_printed(text, tmp_path, monkeypatch, least=1, rel=INTERVALS)
 
 
 def test_the_page_from_sql_has_figures_of_its_first_block(capsys) -> None:
@@ -596,6 +595,9 @@ def test_the_page_from_sql_has_figures_of_its_first_block(capsys) -> None:
         error = room.calibration_error_test(y, p, random_state=0, **given)
         line = f"| {name} | {by.ratio[2]:.3f}, {by.low[2]:.3f} to {by.high[2]:.3f} "
         assert f"{line}| {by.rest_p_value_holm[2]:.2g} | {error.p_value:.1g} |" in text
+
+
+INTERVALS = 2e-2  # last bits, which differ with numpy, decide what is drawn: simulated ends move
 
 
 def runs_as_printed(
