@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -313,26 +313,36 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     return label, None if weight is None or 0 in np.shape(weight) else weight
 
 
-def remembered(values: Any) -> Array | None:
-    """A copy, of float32 in a bytearray: Python compares its bits with other memory in one pass."""
-    if values is None:
-        return None
-    array = np.array(to_host(values))
-    held = array.dtype == np.float32
-    return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes())) if held else array
+class Seen(NamedTuple):
+    """Copies of labels and weights, which ``set_label`` may change."""
 
+    y: Any
+    w: Any  # or None
 
-def are_still(y: Any, w: Any, find: Callable[[bytes], tuple[int, int | None]]) -> bool:
-    """Whether a library holds these remembered labels and weights, bit by bit. ``find(field)`` says
-    how many float32 it holds and where; a missing function of its C interface is no answer."""
-    with suppress(AttributeError, TypeError, ctypes.ArgumentError):
-        for values, (n, address) in ((y, find(b"label")), (w, find(b"weight"))):
-            if n != (0 if values is None else values.size) or (n and values.dtype != np.float32):
-                return False
-            if n and values.base != (ctypes.c_char * values.nbytes).from_address(address):
-                return False
-        return True
-    return False
+    @staticmethod
+    def of(y: Any, w: Any) -> Seen:
+        return Seen(*(None if v is None else Seen.copied(np.asarray(to_host(v))) for v in (y, w)))
+
+    @staticmethod
+    def copied(values: Array) -> Array:
+        """float32 is in a bytearray: Python compares its bits with other memory in one pass."""
+        if values.dtype != np.float32:
+            return values.copy()
+        return np.ndarray(values.shape, values.dtype, bytearray(values.tobytes()))
+
+    def is_held(self, find: Callable[[bytes], tuple[int, int | None]]) -> bool:
+        """Whether a library holds these, bit by bit. ``find(field)`` says how many float32 it holds
+        and where; a missing function of its C interface is no answer."""
+        with suppress(AttributeError, TypeError, ctypes.ArgumentError):
+            for values, field in zip(self, (b"label", b"weight"), strict=True):
+                n, address = find(field)
+                size = 0 if values is None else values.size
+                if n != size or (n and values.dtype != np.float32):
+                    return False
+                if n and values.base != (ctypes.c_char * values.nbytes).from_address(address):
+                    return False
+            return True
+        return False
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:

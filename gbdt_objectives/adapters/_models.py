@@ -286,7 +286,7 @@ class OpenLibrary(TrainingLibrary):
     evaluated_as: Callable[[Mapping[str, Any], Link | None], Link | None]
     """(locals of the frame that evaluates, link that a metric reads) -> the link by which it made
     the predictions; None if they are margins, or what the metric reads."""
-    still_has: Callable[[Any, Any, Any, Any], bool] = lambda booster, data, y, w: False
+    still_has: Callable[[Any, Any, Any], bool] = lambda booster, data, seen: False
     """Whether data have these labels and weights, by their memory; False where in doubt."""
     measured: Callable[[Mapping[str, Any]], Sequence[str]] = lambda seen: ()  # names, so far
     read_call: Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any]]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, Stack, Training, to_host, warn
+from gbdt_objectives._checks.arrays import Seen
 from gbdt_objectives._checks.tables import listed
 from gbdt_objectives._registry import BY_NAME
 from gbdt_objectives._rows import workers as _workers
@@ -137,7 +138,7 @@ class StartedObjective:
     def _bind(self, objective: Objective, y: Any, w: Any) -> BoundObjective:
         bound = self._bound = objective.bind(y, w, start=self.shift)
         if self.anew is not None:
-            bound.remember(y, w)
+            bound.seen = Seen.of(y, w)
         self.objective = bound.objective
         return bound
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _registry
 from gbdt_objectives._checks import Array, Layout, Stack, Training, to_host
-from gbdt_objectives._checks.arrays import SOFT, Domain, remembered
+from gbdt_objectives._checks.arrays import SOFT, Domain, Seen
 from gbdt_objectives._checks.asked import may_undo, objective_called
 from gbdt_objectives._checks.calls import check_classes
 from gbdt_objectives._checks.spellings import CATBOOST
@@ -314,14 +314,14 @@ class Objective(Shown):
         """This objective bound to data that have not changed since; None where that is in doubt."""
         known, bound = (None, None) if data is None else _bound.get(data, (None, None))
         still_has = _registry.library(library).still_has
-        return bound if bound and known == self and still_has(booster, data, *bound.seen) else None
+        return bound if bound and known == self and still_has(booster, data, bound.seen) else None
 
     def _bound_to(self, owner: Any, y: Any, w: Any) -> BoundObjective:
         """This objective bound to labels and weights, anew where its owner's are others now."""
         known, bound = _bound.get(owner, (None, None))
         if bound is None or known != self or not bound.is_of(y, w):
             bound = self.bind(y, w)
-            bound.remember(y, w)
+            bound.seen = Seen.of(y, w)
             _bound[owner] = self, bound
         return bound
 
@@ -435,7 +435,7 @@ class Written(threading.local):
 class BoundObjective:
     """An ``objective`` bound to the ``rows`` that it was measured on; threads may share it."""
 
-    seen: Any = None  # labels and weights, where they may change
+    seen: Seen  # set where labels and weights may change
 
     def __init__(self, objective: Objective, rows: Rows, start: Start) -> None:
         self.objective = objective
@@ -461,10 +461,6 @@ class BoundObjective:
             with self.objective._together():
                 return self._compute(margin)
         return self._compute(margin)
-
-    def remember(self, y: Any, w: Any) -> None:
-        """Copy the labels and weights, which ``set_label`` may change."""
-        self.seen = remembered(y), remembered(w)
 
     def is_of(self, y: Any, w: Any) -> bool:
         """Whether labels and weights are as it has seen them, as on several workers they must."""

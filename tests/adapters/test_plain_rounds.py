@@ -21,7 +21,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives import _registry
-from gbdt_objectives._checks.arrays import are_still, remembered
+from gbdt_objectives._checks.arrays import Seen
 from gbdt_objectives.objectives import base
 from tests.adapters.library import XGB, Library, both
 
@@ -288,20 +288,20 @@ def names_above() -> set[str]:
 
 def test_values_are_compared_bit_by_bit() -> None:
     held = np.array([0, 1, np.nan, -0.0], np.float32)
-    y = remembered(held)
+    seen = Seen.of(held, None)
 
     def find(field: bytes) -> Any:
         return (4, held.ctypes.data) if field == b"label" else (0, None)
 
-    assert are_still(y, None, find)
-    assert not are_still(y, remembered(np.ones(4, np.float32)), find)
-    assert not are_still(remembered(held[:3]), None, find)
-    assert not are_still(remembered(held.astype(np.float64)), None, find)
-    assert not are_still(y, None, lambda field: (-1, None))
+    assert seen.is_held(find)
+    assert not Seen.of(held, np.ones(4, np.float32)).is_held(find)
+    assert not Seen.of(held[:3], None).is_held(find)
+    assert not Seen.of(held.astype(np.float64), None).is_held(find)
+    assert not seen.is_held(lambda field: (-1, None))
     held[3] = 0.0
-    assert not are_still(y, None, find)
+    assert not seen.is_held(find)
 
     def fails(field: bytes) -> Any:
         raise ctypes.ArgumentError
 
-    assert not are_still(y, None, fails)
+    assert not seen.is_held(fails)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import LabelEncoder
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._checks.arrays import are_still
+from gbdt_objectives._checks.arrays import Seen
 from gbdt_objectives._links import CHANGED, IDENTITY, OPAQUE, UNDECLARED, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import LIGHTGBM
@@ -222,7 +222,7 @@ def knows_objective(name: str) -> bool:
     return True
 
 
-def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
+def still_has(booster: Any, dataset: Any, seen: Seen) -> bool:
     """As of :class:`OpenLibrary`: the getters copy."""
     n, kind, address = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
 
@@ -233,7 +233,7 @@ def still_has(booster: Any, dataset: Any, y: Any, w: Any) -> bool:
         return -1 if failed else n.value, address.value
 
     known = type(dataset) is lgb.Dataset and dataset._handle is not None
-    return known and getattr(booster, "_network", None) is False and are_still(y, w, find)
+    return known and getattr(booster, "_network", None) is False and seen.is_held(find)
 
 
 def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:

@@ -16,7 +16,7 @@ import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives._checks import Array, column_names, shown
-from gbdt_objectives._checks.arrays import are_still
+from gbdt_objectives._checks.arrays import Seen
 from gbdt_objectives._links import LOG, LOGIT, OPAQUE, Link
 from gbdt_objectives._public import public
 from gbdt_objectives._registry import XGBOOST
@@ -257,7 +257,7 @@ def evaluated_as(seen: Mapping[str, Any], read: Link | None) -> Link | None:
     return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
 
 
-def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
+def still_has(booster: Any, matrix: Any, seen: Seen) -> bool:
     """As of :class:`OpenLibrary`: the getters of 3.2 define a class in each call."""
     n, address = ctypes.c_uint64(), ctypes.c_void_p()
     core: Any = xgb.core
@@ -267,7 +267,7 @@ def still_has(booster: Any, matrix: Any, y: Any, w: Any) -> bool:
         failed = core._LIB.XGDMatrixGetFloatInfo(matrix.handle, field, *at)
         return -1 if failed else n.value, address.value
 
-    return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and are_still(y, w, find)
+    return type(matrix) in (xgb.DMatrix, xgb.QuantileDMatrix) and seen.is_held(find)
 
 
 def check_start(log_odds: float) -> None:
