@@ -529,6 +529,10 @@ def check_label_column(name: str, y: Array, of_classes: bool = False) -> None:
     is_there(name, y, remedy)
 
 
+def positions_in_model(name: str, y: Array, classes: Array) -> Array:
+    return positions(name, y, classes, "the classes of the model", "pass labels of these")
+
+
 def check_kind(name: str, y: Array, model: Any, classes: Any, error: str) -> None:
     """Raise for labels that are not of the kind which a library has refused."""
     if y.ndim != 1 and y.shape[1:] != (1,):
@@ -536,8 +540,7 @@ def check_kind(name: str, y: Array, model: Any, classes: Any, error: str) -> Non
     if y.dtype.kind == "O" and (remedy := kind_hint(y)) != INTEGER_HINT:
         raise TypeError(f"{name} has dtype object: {remedy}")
     if hasattr(model, "predict_proba") and classes is not None:
-        known = "the classes of the model"
-        positions(name, y.ravel(), np.asarray(classes), known, "pass labels of these")
+        positions_in_model(name, y.ravel(), np.asarray(classes))
     encodes = not hasattr(model, "predict_proba") or "Invalid classes" in error
     if hasattr(model, "predict") and encodes and y.dtype.kind not in "biuf":
         raise arrays.not_real(name, y)
@@ -565,7 +568,7 @@ def check_known_labels(given: Mapping[str, Any]) -> None:
     if not y.size or not classes.size:  # CatBoost's regressors have an empty list
         return
     if y.ndim == 1 and {are_words(y), are_words(classes)} == {True, False}:
-        positions("y", y, classes, "the classes of the model", "pass labels of these")
+        positions_in_model("y", y, classes)
     if {y.dtype.kind, classes.dtype.kind} - set("biuf"):
         return
     if (unknown := np.setdiff1d(y, classes)).size:
