@@ -91,14 +91,13 @@ def pytest_configure(config: Any) -> None:
         config.option.loadscopereorder = False  # see slowest_first
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: Any) -> int | None:
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: Any) -> Iterator[None]:
     """One process more than -n auto would start: one of them mostly waits for the clusters, and for
     the scripts, that its tests have started."""
-    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or config.option.markexpr == "not slow":
-        return None
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return 1 + (len(affinity(0)) if affinity else os.cpu_count() or 1)
+    found = yield
+    asked = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
+    return found if asked or config.option.markexpr == "not slow" else found + 1
 
 
 @pytest.hookimpl(optionalhook=True)
