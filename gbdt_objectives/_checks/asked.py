@@ -383,7 +383,7 @@ def weights_leave_the_rate_alone(sampling: Sampling) -> None:
     i, j, P = int(positive.argmax()), int(positive.argmin()), np.count_nonzero(positive)
     if positive[i] == positive[j] or w[i] in (0, w[j]) or np.min(r) >= 1:
         return
-    times, factors = w[j] / w[i], dict[str, Any]()
+    times, factors = float(w[j]) / float(w[i]), dict[str, Any]()  # which may be infinite
     factors["which undoes the sampling, and the rate undoes it again: leave one of the two out, "
             "unless rows were sampled twice"] = r  # fmt: skip
     factors["by which both count the same, and no rate undoes that: leave it out"] = len(w) / P - 1

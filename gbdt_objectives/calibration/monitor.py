@@ -261,8 +261,8 @@ def log_ratios(y: Array, p: Array, r: Array, F: Array, F1: Array, Fs: Array) -> 
     before, now = (np.maximum(Fs - f, 0) + r * (1 - np.maximum(f, Fs)) for f in (F1, F))
     z = np.clip(logit(p), -MOST_LOG_ODDS, MOST_LOG_ODDS)
     odds = np.exp(z)
-    stays = (odds * now + r) / (odds * before + r)  # C/B, both divided by 1 - p
-    varies = np.maximum(stays * (1 - stays), 0)
+    waits = odds * before + r  # B, which is divided by 1 - p as C is
+    varies = (odds * now + r) / waits * (odds * (before - now) / waits)  # C/B (1 - C/B)
     centre = float(varies @ z) / (float(varies.sum()) or 1.0)
     found = np.zeros(BETS)
     for at in blocks(z, 1 << 16):  # of which each bet makes a copy

@@ -70,6 +70,11 @@ def test_the_unit_of_weights_does_not_matter(scale) -> None:
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_weights_may_differ_by_more_than_a_float_holds() -> None:
+    y, p, w = [1, 0, 0], [0.4, 0.4, 0.5], [1e-301, 1e12, 3.0]
+    assert reliability_bins(y, p, sample_weight=w, negative_keep_rate=0.5).frequency[0] < 1e-300
+
+
 def test_by_hand() -> None:
     for strategy in ("quantile", "uniform"):
         assert expected_calibration_error([0, 1, 1, 1], [0.75] * 4, strategy=strategy) == 0

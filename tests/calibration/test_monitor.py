@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit, logit
 
 from gbdt_objectives.calibration import CalibrationMonitor
-from gbdt_objectives.calibration.monitor import BETS, SHIFT, log_ratios
+from gbdt_objectives.calibration.monitor import BETS, SHIFT, SLOPE, log_ratios
 from tests.cases import each, refused
 
 
@@ -59,6 +59,15 @@ def test_known_forms_of_the_chance() -> None:
     assert chances(p, r, F, 0, F)[0] == p * F / (p * F + (1 - p * F) * r)
     assert chances(p, r, F, 0, 1)[0] == p * F / (p + (1 - p) * r)
     assert chances(p, r, F, F1, F1)[0] == p * (F - F1) / (1 - p * F1)
+
+
+def test_the_centre_of_rare_events_is_the_mean_weighted_by_p() -> None:
+    """log L = sum_i (slope - 1)(z_i - centre) + shift of two events, but for shares of p."""
+    p, one = np.array([1e-13, 3e-13]), np.ones(2)
+    z = logit(p)
+    wanted = 2 * SHIFT + (SLOPE - 1) * (z - (z[0] + 3 * z[1]) / 4).sum()
+    found = log_ratios(one == 1, p, one, one, 0 * one, one)
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
 
 
 def test_evidence_is_the_mixture_over_starts_and_bets() -> None:

@@ -84,7 +84,6 @@ def main(arguments: list[str] | None = None) -> int:
     examples = 1000 if given.examples is None and given.seconds is None else given.examples
     begin = time.monotonic()
     failures, tally = run(examples, seed, seconds=given.seconds, first=given.first, only=given.only)
-    print("\n\n".join(map(str, failures)))
     print(f"{'function':45} {'compared':>8} {'refused':>8} {'unclear':>8} {'ms':>6}")
     for name in sorted(tally.seconds):
         counts = [kind.get(name, 0) for kind in (tally.compared, tally.refused, tally.unclear)]
@@ -95,6 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{sums[0]} compared, {sums[1]} refused by both, {sums[2]} unclear, {len(failures)} "
         f"failures in {time.monotonic() - begin:.0f} s"
     )
+    print("\n\n".join(map(str, failures)))  # last, where a log that is cut still has them
     return 1 if failures else 0
 
 

@@ -183,7 +183,8 @@ def bins_reference(
     return {
         "weight": [Near(v, 1e-13 * v) for v in W],
         "probability": [  # products below the least float are lost
-            Near(v, 1e-13 * v + Fraction(len(rows), 10**322) / x) for v, x in zip(p, W, strict=True)
+            Near(v, 1e-13 * v + Fraction(len(rows), 10**320) / min(x, 1))
+            for v, x in zip(p, W, strict=True)
         ],
         "frequency": [Near(v, 1e-13 * v + Fraction(1, 10**320)) for v in y],
         "error": Near(gaps, 1e-13),

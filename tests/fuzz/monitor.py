@@ -42,7 +42,7 @@ def monitor(
     y_true: Any, probability: Any, looks: int, rate: Any, arrived: Any, before: Any, sampled: Any
 ) -> Any:
     found, evidence = CalibrationMonitor(0.05, rate), []
-    for k in range(min(looks, len(y_true))):
+    for k in range(min(looks, max(len(y_true), len(probability)))):
         at = slice(k, None, looks)
         late = {} if arrived is None else {
             "arrived": arrived[at], "arrived_at_sampling": sampled[at],

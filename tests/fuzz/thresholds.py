@@ -486,6 +486,9 @@ def decide_reference(
     n, K = probability.shape
     P, w = [fractions(row) for row in probability], weights_of(sample_weight, n)
     order = list(range(K)) if labels is None else labels
+    share = sum(v * row[-1] for row, v in zip(P, w, strict=True)) / sum(w)
+    if metric in ("f1", "f_beta") and share < Fraction(1, 10**6):
+        raise Unclear  # 1 - F, which is minimised, is known to 1e-16, of F a part of 1e-16/share
 
     def value(chosen: Any) -> Any:
         C = [[Fraction(0)] * K for _ in range(K)]
