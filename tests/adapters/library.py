@@ -158,7 +158,7 @@ def fresh_process(library: str) -> subprocess.Popen[str]:
         [sys.executable, "-c", FRESH_PROCESS, library], cwd=tempfile.gettempdir(), text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    atexit.register(process.kill)
+    atexit.register(process.communicate)  # which closes its input, whereupon it ends
     return process
 
 
