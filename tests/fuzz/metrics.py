@@ -407,14 +407,22 @@ def weighted_mean(values: list[Any], w: list[Any]) -> Any:
     return sum(terms) / real(sum(w))
 
 
+def check_swapped(name: str, shares: list[Any], predictions: Any, sample_weight: Any) -> None:
+    """Predictions are not 0 and 1, as labels are, beside labels between these, in all rows or in
+    those that count."""
+    for rows in (range(len(shares)), counted(sample_weight, len(shares))):
+        values = {float(predictions[i]) for i in rows}
+        if values == {0.0, 1.0} and any(0 < shares[i] < 1 for i in rows):
+            raise Unclear if len(rows) > len(counted(sample_weight, len(shares))) else Outside(name)
+
+
 def logloss_reference(
     negative_keep_rate: float, input_space: Any, y_true: Any, y_pred: Any, sample_weight: Any
 ) -> Near:
     r, w = fraction(negative_keep_rate), weights_of(sample_weight, len(y_true))
     shares = fractions(y_true)
     of_margins = input_space == "margin"
-    if any(0 < y < 1 for y in shares) and {*map(float, y_pred)} == {0.0, 1.0}:
-        raise Outside("y_pred")  # labels, swapped with probabilities
+    check_swapped("y_pred", shares, y_pred, sample_weight)
     v = [x if y else x / r for x, y in zip(w, shares, strict=True)]
     losses = [
         sum(real(share) * minus_log(k, p, of_margins) for k, share in ((1, y), (0, 1 - y)) if share)

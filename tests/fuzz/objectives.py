@@ -17,6 +17,7 @@ from gbdt_objectives.objectives import Objective
 from tests.fuzz.exact import counted, real, sigmoid, softplus, weights_of
 from tests.fuzz.generators import Array, Draw
 from tests.fuzz.harness import Arguments, Holds, Near, Outside, Same, Unclear
+from tests.fuzz.metrics import check_swapped
 
 Row = Callable[[int, Any], Any]
 """The loss of a row at a margin, or at K margins, without its weight."""
@@ -180,8 +181,7 @@ def logloss_reference(
     by_row = offset and np.ndim(rate) and min(r) < 1 and any(y)
     if by_row and not any(k and x < 1 for k, x in zip(y, r, strict=True)):
         raise Outside("negative_keep_rate")
-    if any(0 < share < 1 for share in y) and {*map(float, margin)} == {0.0, 1.0}:
-        raise Outside("margin")  # labels, swapped with probabilities
+    check_swapped("margin", y, margin, sample_weight)
 
     def row(i: int, z: Any) -> Any:
         """The mean of the losses of both labels: a soft one is y of label 1, 1-y of label 0."""
