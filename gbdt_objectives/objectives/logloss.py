@@ -129,15 +129,17 @@ class LoglossLoss(Loss):
 
     def nearer_class(self, y: Any, xp: Any) -> Any:
         """The nearer of 0 and 1 to each label; the labels themselves, if all are 0 or 1."""
-        return y if self.thins or xp.all(y * y == y) else xp.round(y)
+        return y if self.thins or (y * y == y).all() else xp.round(y)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
         """From E = exp((2y-1) s), the odds of the right label: the wrong one has the probability
         1/(1+E), without cancellation in either tail, and the hessian is E/(1+E)^2, or half that.
         A soft label is d from the nearer class, k, and takes the share d of the other one."""
         k = self.nearer_class(y, xp)
-        right = 2 * k - 1
-        log_E = right * (z + (self.offset if offset is None else offset))
+        right = k + k - 1
+        if offset is not None or self.offset:
+            z = z + (self.offset if offset is None else offset)
+        log_E = right * z
         if k is y and isinstance(log_E, np.ndarray):
             c = None if self.negative_weight == 1 else self.class_factor(y)
             slope, most = right if c is None else right * c, log_E.max(initial=0)
