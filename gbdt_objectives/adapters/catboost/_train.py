@@ -6,6 +6,7 @@ It copies both with its parameters, and reports an error of theirs as its own.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -72,12 +73,12 @@ class RowWise(Called):
         if isinstance(loss, FunctionLoss):  # which applies the weights itself
             found[:, 0], found[:, 1] = loss.of_part(y, f, w)
             return np.negative(found, out=found)
-        down = -1.0 if w is None else -w
-        for k, derivative in enumerate(loss.gradient_hessian(y, f, None, np)):
-            np.multiply(derivative, down, out=found[:, k])
-        if not np.logical_and.reduce(np.isfinite(found), axis=None):  # quicker than all()
+        found[:, 0], found[:, 1] = loss.gradient_hessian(y, f, None, np)
+        if w is not None:
+            found *= w[:, None]
+        if not math.isfinite(np.vdot(found, found)):  # quicker than isfinite of each
             self.objective.gradient_hessian(y, f, w)  # says what is wrong
-        return found
+        return np.negative(found, out=found)
 
 
 class Unmeasured(Called):
