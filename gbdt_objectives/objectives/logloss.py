@@ -117,9 +117,14 @@ class LoglossLoss(Loss):
         """c(y)."""
         return 1.0 + 0.0 * y if self.negative_weight == 1 else y + self.negative_weight * (1 - y)
 
+    def moved(self, z: Any, offset: Any) -> Any:
+        """The margins s = z + offset, that of all rows if none of each is given."""
+        if offset is None and self.offset == 0:
+            return z
+        return z + (self.offset if offset is None else offset)
+
     def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
-        s = z + (self.offset if offset is None else offset)
-        return self.class_factor(y) * self.unweighted(y, s, xp)
+        return self.class_factor(y) * self.unweighted(y, self.moved(z, offset), xp)
 
     def unweighted(self, y: Any, s: Any, xp: Any) -> Any:
         """log(1 + exp(-(2y-1) s)), and of soft labels the mean of both classes."""
@@ -137,9 +142,7 @@ class LoglossLoss(Loss):
         A soft label is d from the nearer class, k, and takes the share d of the other one."""
         k = self.nearer_class(y, xp)
         right = k + k - 1
-        if offset is not None or self.offset:
-            z = z + (self.offset if offset is None else offset)
-        log_E = right * z
+        log_E = right * self.moved(z, offset)
         if k is y and isinstance(log_E, np.ndarray):
             c = None if self.negative_weight == 1 else self.class_factor(y)
             slope, most = right if c is None else right * c, log_E.max(initial=0)

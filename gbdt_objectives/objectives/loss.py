@@ -262,15 +262,6 @@ def check_margins(rows: Rows) -> None:
         _checks.finite("margin", to_host(rows.f))
 
 
-def checked_block(f: Array, at: slice) -> Array:
-    """A block of margins (n,), checked while it is in the cache to be finite."""
-    block = f[at]
-    finite = np.isfinite(block)
-    if not finite.size or not finite[finite.argmin()]:  # quicker than all()
-        _checks.finite("margin", f)
-    return block
-
-
 def read_row_values(name: str, values: ArrayLike) -> RowValues:
     """Read finite numbers with a first axis of at least one row; integers stay integers."""
     array = _checks.as_array(name, values)

@@ -23,7 +23,7 @@ from gbdt_objectives._public import public, set_renamed
 from gbdt_objectives._rows import workers as _workers
 from gbdt_objectives._rows.rows import STRETCH, Rows, dot, vectors
 from gbdt_objectives.objectives.base import Objective
-from gbdt_objectives.objectives.loss import Both, Loss, Start, Writer, checked_block
+from gbdt_objectives.objectives.loss import Both, Loss, Start, Writer
 
 LabelRange = tuple[float, float]
 Totals = tuple[float, float, float]
@@ -94,6 +94,15 @@ def check_finite_sums(F: float, G: float) -> None:
             f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
             "overflow: lower the learning rate, or divide the labels or weights by a constant"
         )
+
+
+def checked_block(f: Array, at: slice) -> Array:
+    """A block of margins (n,), checked while it is in the cache to be finite."""
+    block = f[at]
+    finite = np.isfinite(block)
+    if not finite.size or not finite[finite.argmin()]:  # quicker than all()
+        _checks.finite("margin", f)
+    return block
 
 
 def check_complete(loss: Loss, factory: str) -> None:

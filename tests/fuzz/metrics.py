@@ -410,10 +410,11 @@ def weighted_mean(values: list[Any], w: list[Any]) -> Any:
 def check_swapped(name: str, shares: list[Any], predictions: Any, sample_weight: Any) -> None:
     """Predictions are not 0 and 1, as labels are, beside labels between these, in all rows or in
     those that count."""
-    for rows in (range(len(shares)), counted(sample_weight, len(shares))):
+    some = counted(sample_weight, len(shares))
+    for rows in (range(len(shares)), some):
         values = {float(predictions[i]) for i in rows}
         if values == {0.0, 1.0} and any(0 < shares[i] < 1 for i in rows):
-            raise Unclear if len(rows) > len(counted(sample_weight, len(shares))) else Outside(name)
+            raise Unclear if len(rows) > len(some) else Outside(name)
 
 
 def logloss_reference(

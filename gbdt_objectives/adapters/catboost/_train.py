@@ -72,12 +72,12 @@ class RowWise(Called):
         loss, y = self.objective.equations, y.astype(np.float64)
         if isinstance(loss, FunctionLoss):  # which applies the weights itself
             found[:, 0], found[:, 1] = loss.of_part(y, f, w)
-            return np.negative(found, out=found)
-        found[:, 0], found[:, 1] = loss.gradient_hessian(y, f, None, np)
-        if w is not None:
-            found *= w[:, None]
-        if not math.isfinite(np.vdot(found, found)):  # quicker than isfinite of each
-            self.objective.gradient_hessian(y, f, w)  # says what is wrong
+        else:
+            found[:, 0], found[:, 1] = loss.gradient_hessian(y, f, None, np)
+            if w is not None:
+                found *= w[:, None]
+            if not math.isfinite(np.vdot(found, found)):  # quicker than isfinite of each
+                self.objective.gradient_hessian(y, f, w)  # says what is wrong
         return np.negative(found, out=found)
 
 
